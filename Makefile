@@ -17,7 +17,7 @@ SANITIZED := $(wildcard tests/unit/test_*kernels.py) tests/unit/test_fused.py te
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test test-plain slow explore coverage faults fuzz plain-wheel heavy-peers sanitize check format stub bench docs dist pins clean
+.PHONY: help demo quick test test-plain slow explore coverage faults fuzz plain-wheel heavy-peers sanitize check prose links format stub bench docs dist pins clean
 # Without bytecode every worker rewrites all test modules anew, and every command that a test starts compiles halfseen.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -66,7 +66,7 @@ fuzz: .venv/dev.stamp .venv/kernels.stamp ## coverage-guided fuzzing of the read
 	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(PIP) atheris==3.0.0
 	$(BIN)/python -m tests.faults.fuzz $(ONLY) $(if $(N),--seconds $(N)) $(ARGS)
 
-heavy-peers: .venv/peers.stamp ## also install dynamax, eflomal, pgmpy and torch-struct: gigabytes
+heavy-peers: .venv/peers.stamp ## also install dynamax, eflomal and torch-struct: gigabytes
 	@mkdir -p build # pip wants hashes of everything as soon as a file has one: the other pins, without theirs
 	sed -n 's/ *\\$$//; /==/p' requirements/app.txt requirements/dev.txt requirements/peers.txt >build/pins.txt
 	$(PIP) -c build/pins.txt -r requirements/heavy-peers.txt
@@ -76,6 +76,14 @@ check: .venv/dev.stamp ## lint, formatting, types, layers of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache --no-logo
+
+prose: .venv/dev.stamp ## spelling, wording and links of the pages; needs no network
+	$(BIN)/codespell README.md CONTRIBUTING.md CHANGELOG.md docs src examples benchmarks tools
+	$(BIN)/python -m tools.prose
+	$(BIN)/python -m tools.links
+
+links: .venv/dev.stamp ## ask for every external link of the pages; needs a network
+	$(BIN)/python -m tools.links --web
 
 format: .venv/dev.stamp ## put the code in shape: safe lint fixes, then formatting
 	$(BIN)/ruff check --fix .
@@ -88,7 +96,8 @@ bench: .venv/peers.stamp .venv/kernels.stamp ## run the benchmarks
 	$(BIN)/python -m benchmarks $(ONLY)
 
 docs: .venv/docs.stamp .venv/kernels.stamp ## build the documentation in docs/_build/html
-	$(BIN)/sphinx-build -b html -W --keep-going -q docs docs/_build/html
+	$(BIN)/sphinx-build -b html -W --keep-going -q -j 2 docs docs/_build/html
+	$(BIN)/python -m tools.links docs/_build/html
 
 dist: .venv/release.stamp ## build sdist and wheel in dist/ and check them
 	rm -rf dist

@@ -1,6 +1,12 @@
 """Configuration of the documentation: ``make docs``."""
 
+import os
+import re
+import shutil
+from importlib.util import find_spec
 from pathlib import Path
+
+from sphinx_gallery.sorting import ExplicitOrder
 
 import halfseen
 
@@ -11,35 +17,83 @@ version = release = halfseen.__version__
 
 extensions = [
     "myst_parser",
+    "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "numpydoc",
+    "sphinx.ext.mathjax",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+    "sphinxext.opengraph",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_templates", "gallery/**/*.ipynb"]
+smartquotes = False  # quotes in text are often quotes of code
 
-myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "colon_fence"]
+myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
+# Prompts are not copied, nor what a command prints: all lines of a console block but those that begin with "$ ".
+copybutton_prompt_text = r"\$ |>>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+
+# MathJax is a file of the site, so that formulas need no network. A package of the docs layer ships it.
+MATHJAX = "tex-svg.js"
+mathjax_path = MATHJAX
+
+# ---- the look of the site ------------------------------------------------------------------------------------------
+
 html_theme = "pydata_sphinx_theme"
-html_title = "halfseen"
-html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "header_links_before_dropdown": 8}
-FULL_WIDTH = ("tutorial", "faq", "architecture", "formulas", "contributing", "changes")
-FULL_WIDTH += ("bayes_decisions", "soft_or_hard", "nan_or_stuck", "em_by_numbers")
-html_sidebars = {page: [] for page in FULL_WIDTH}
-html_show_sourcelink = False
+html_title = f"halfseen {version}"
+html_logo = "_static/logo.svg"
+html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
 html_css_files = ["halfseen.css"]
-smartquotes = False  # quotes in text are often quotes of code
+html_show_sourcelink = False
+html_sidebars = {"index": [], "choose": [], "changes": [], "glossary": []}
+html_theme_options = {
+    "logo": {"text": "halfseen"},
+    "navbar_start": ["navbar-logo", "version"],
+    "header_links_before_dropdown": 5,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "start": [], "guides": [], "formulas": []},
+    "show_nav_level": 1,
+    "show_toc_level": 2,
+    "footer_start": ["copyright"],
+    "footer_end": ["sphinx-version"],
+}
 
-# Every script in examples/ is run and becomes a page; the tour goes from use to inside.
+# What other sites show of a link to a page. The address of the site is that of whoever publishes it.
+ogp_site_url = os.environ.get("SITE_URL", "https://halfseen.github.io/halfseen/")
+ogp_image = "_static/social_card.png"
+ogp_image_alt = "halfseen: find hidden groups in your data, even with missing values"
+ogp_social_cards = {"enable": False}
+
+# ---- the gallery: every script in examples/ is run and becomes a page and a notebook ---------------------------------
+
+# One real analysis of each family, then other uses, then what is inside.
 TOUR = [
     "penguins.py",
+    "votes.py",
+    "digits.py",
+    "earthquakes.py",
+    "titanic.py",
     "few_labels.py",
+    "costs_with_reject.py",
+    "text_with_few_labels.py",
+    "transcript_alignment.py",
+    "word_alignment.py",
+    "grammar_from_trees.py",
+    "medical_records.py",
+    "customers.py",
+    "machine_states.py",
+    "gaussian_mixture.py",
+    "network_with_missing_values.py",
+    "overdispersed_counts.py",
     "known_parameters.py",
     "soft_hard_sample.py",
     "mixture_animation.py",
@@ -47,21 +101,19 @@ TOUR = [
     "em_and_gradient.py",
 ]
 
-if any(Path(__file__).parent.parent.glob("examples/*.py")):
-    from sphinx_gallery.sorting import ExplicitOrder
-
-    extensions.append("sphinx_gallery.gen_gallery")
-    sphinx_gallery_conf = {
-        "examples_dirs": "../examples",
-        "gallery_dirs": "gallery",
-        "filename_pattern": r"\.py$",
-        "download_all_examples": False,
-        "matplotlib_animations": True,
-        "show_memory": False,
-        "within_subsection_order": ExplicitOrder([*TOUR, "*"]),
-        "abort_on_example_error": True,
-        "write_computation_times": False,
-    }
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "download_all_examples": False,
+    "matplotlib_animations": True,
+    "remove_config_comments": True,
+    "capture_repr": (),  # what is printed and drawn, not the value of the last line
+    "show_memory": False,
+    "within_subsection_order": ExplicitOrder([*TOUR, "*"]),
+    "abort_on_example_error": True,
+    "write_computation_times": False,
+}
 
 
 def skip_routing(app, what, name, member, skip, options):
@@ -69,5 +121,24 @@ def skip_routing(app, what, name, member, skip, options):
     return True if name.endswith("_request") or name in ("get_metadata_routing", "set_output") else None
 
 
+def copy_mathjax(app):
+    """Put MathJax among the static files of the site."""
+    if app.builder.format == "html":
+        package = Path(find_spec("sphinx-mathjax-offline").origin).parent
+        static = Path(app.outdir, "_static")
+        static.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(package / "static" / "mathjax" / MATHJAX, static / MATHJAX)
+
+
+def keep_to_the_site(app, pagename, templatename, context, doctree):
+    """Leave out the style sheet that matplotlib's animations load from another site: the theme has these icons."""
+    if "body" in context:
+        context["body"] = re.sub(
+            r'<link rel="stylesheet"\s+href="https://[^"]*font-awesome[^"]*">', "", context["body"]
+        )
+
+
 def setup(app):
+    app.connect("html-page-context", keep_to_the_site)
     app.connect("autodoc-skip-member", skip_routing)
+    app.connect("builder-inited", copy_mathjax)

@@ -27,5 +27,5 @@ def held_after(n_passes):
 if __name__ == "__main__":
     number = int(sys.argv.pop(1))
     checkpoint.FLUSH_AFTER = -1.0  # every record reaches the file at once
-    console.progress = lambda: held_after(number)
+    console.progress = lambda components: held_after(number)
     main()

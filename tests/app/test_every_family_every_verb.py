@@ -123,6 +123,7 @@ def arguments_of(verb, estimator, model):
         "table": [model],
         "export": [model, "--sql", "duckdb", "--table", "people"],
         "test": [model, fit.data[0], "--draws", "2", "--starts", "2"],
+        "rename": [model, "0=first", "-o", "renamed.halfseen"],
         "relate": [model, fit.data[0], "--outcomes", fit.truth, "--method", "ml"],
     }[verb]
 
@@ -143,6 +144,7 @@ USES = (
     "export",
     "test",
     "relate",
+    "rename",
 )
 LABELLED = ("NaiveBayes", "GaussianClassifier")  # whose number of classes is known
 TYPED = {"check": "impute", "data": "report", "truth": "compare"}

@@ -16,7 +16,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
 pytestmark = pytest.mark.thorough
-SECTIONS = ["answer", "states", "transitions", "time", "trust", "missing", "look", "errors", "reproduce"]
+SECTIONS = ["answer", "time", "transitions", "trust", "missing", "look", "errors", "methods", "reproduce"]
 COLUMNS = {
     "heat": {"mean": [60, 35, 80], "sd": [4, 3, 5]},
     "<b>sound": {"hum": [0.8, 0.1, 0.1], "qu&iet": [0.1, 0.9, 0.0], "rattle": [0.1, 0, 0.9]},

@@ -1,13 +1,14 @@
 """Progress of a fit, as a watcher sees it."""
 
+import re
 import threading
 
 import numpy as np
 import pytest
 
 import halfseen as hs
-from halfseen.app import console
-from halfseen.app.console import progress_line
+from halfseen.app.console import progress_parts
+from halfseen.app.status_line import fitted
 from halfseen.engine.services.progress import Progress, watching
 from halfseen.errors import InterruptedWarning
 
@@ -138,25 +139,34 @@ def test_watching_changes_nothing():
 
 
 @pytest.mark.parametrize("width", [200, 80, 60, 40, 20, 5])
-@pytest.mark.parametrize("objective", [-123.4, -1.2e9, None])
-def test_the_line_on_a_terminal_is_never_cut_inside_a_number(width, objective):
-    seen = Progress(12, 16, 128, 1000, 1000, objective)
-    line = progress_line(seen, width)
-    parts = line.split(", ")
-    whole = progress_line(seen, 1000).split(", ")
-    assert [part for part in whole if part in parts] == parts
-    assert len(line) <= width - 3 or len(parts) == 1
+@pytest.mark.parametrize("loglik", [-123.4, -1.2e9, None])
+def test_the_line_on_a_terminal_is_never_cut_inside_a_number(width, loglik):
+    parts = progress_parts(Progress(12, 16, 128, 1000, 1000, loglik, loglik), "classes")
+    line = fitted(parts, width)
+    assert len(line) <= width
+    numbers = re.findall(r"[-\d.,]*\d", ", ".join(parts))
+    assert all(number in numbers for number in re.findall(r"[-\d.,]*\d", line))
     if width >= 80:
-        assert "iteration 1000 of at most 1000" in line
+        assert line.startswith("12 classes, ")
+        assert "112 of 128 starts finished" in line
 
 
-def test_progress_of_rows(capsys, monkeypatch):
-    monkeypatch.setattr(console, "QUIET", -1.0)
-    monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    with console.status() as show_line:
-        show_line("1,000 rows")
-    with console.status(wanted=False) as show_line:
-        show_line("2,000 rows")
-    shown = capsys.readouterr().err
-    assert "1,000 rows" in shown
-    assert "2,000 rows" not in shown
+def test_progress_in_words():
+    def words(*seen, components="classes", **more):
+        return ", ".join(progress_parts(Progress(*seen, **more), components))
+
+    assert words(6, 3, 16, 35, 1000, -5425.1, -5420.2) == (
+        "6 classes, iteration 35, 13 of 16 starts finished, log-likelihood -5,420.2"
+    )
+    assert words(6, 1, 16, 35, 1000, -1.0, -1.0, polishing=True).startswith("6 classes, iteration 35, final polish")
+    assert words(1, 1, 1, 2, 1000, -3.0) == "1 class, iteration 2, objective -3.0"
+    assert words(9, 1, 1, 2, 1000, None, components="") == "iteration 2"
+
+
+def test_the_polish_and_the_log_likelihood_are_told():
+    seen = []
+    with watching(seen.append):
+        model = hs.LatentClass(2, n_init=4, random_state=0).fit(ROWS)
+    assert seen[-1].loglik == model.loglik_ != seen[-1].objective
+    assert seen[-1].polishing
+    assert not seen[0].polishing

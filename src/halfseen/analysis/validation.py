@@ -65,6 +65,11 @@ class Validated:
         return float(np.average(self.right, weights=self.weight))
 
     @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the accuracy on new rows (Wilson), by the effective number of weighted rows."""
+        return wilson(self.accuracy, float(self.weight.sum() ** 2 / (self.weight**2).sum()))
+
+    @property
     def baseline(self) -> float:
         """Accuracy of always predicting the most frequent class."""
         return float(np.bincount(self.truth, self.weight).max() / self.weight.sum())
@@ -93,6 +98,21 @@ class Validated:
         decided = decide(self.proba, table, reject)
         spent = table[np.maximum(decided, 0), self.truth]
         return float(np.average(np.where(decided < 0, reject or 0.0, spent), weights=self.weight))
+
+
+def wilson(share: float, n_rows: float) -> tuple[float, float]:
+    """Return the 95 % interval of a share seen in so many rows (Wilson); it stays within 0 and 1.
+
+    Examples
+    --------
+    >>> low, high = wilson(0.95, 60)
+    >>> round(low, 3), round(high, 3)
+    (0.863, 0.983)
+    """
+    z2 = 1.96**2
+    centre = (share + z2 / (2 * n_rows)) / (1 + z2 / n_rows)
+    half = float(np.sqrt(share * (1 - share) * z2 / n_rows + z2**2 / (4 * n_rows**2))) / (1 + z2 / n_rows)
+    return min(centre - half, share), max(centre + half, share)
 
 
 def cross_validate(

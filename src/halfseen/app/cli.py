@@ -10,56 +10,46 @@ Exit codes: 0 success, 1 error in data or files, 2 error in the command, 130 int
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from inspect import Parameter, signature
+from pathlib import PurePath
 from typing import Annotated, Any
 
 from typer import Argument, Context, Exit, Option, Typer, echo
-from typer.core import TyperCommand
 
 from halfseen import families
-from halfseen.app import signals
-from halfseen.families.family import Family
+from halfseen.app import help, signals, status_line
+from halfseen.app.arguments import (
+    Assign,
+    Columns,
+    Cost,
+    Data,
+    Glob,
+    Ignore,
+    Jobs,
+    Json,
+    Memory,
+    Missing,
+    Model,
+    Out,
+    SafeCsv,
+    Second,
+    Seed,
+    Sql,
+    Weight,
+)
 from halfseen.families.family import Option as FamilyOption
 
 app = Typer(
     name="halfseen",
-    no_args_is_help=True,
-    rich_markup_mode=None,  # plain help: the decorated one takes three times as long
+    cls=help.Group,
+    rich_markup_mode=None,  # help is written by `help`: Typer's decorated one takes three times as long
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Find hidden groups, states and structure in your data, even with missing values.",
-    epilog="A first try: halfseen fit example:penguins -o penguins.halfseen",
 )
 
 # ---- declaration of verbs --------------------------------------------------------------------------------------------
-
-
-class _Command(TyperCommand):
-    """A verb whose help has the shared options first, then those of each family."""
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        records = {param.name: param.get_help_record(ctx) for param in self.get_params(ctx)}
-        positional = {param.name for param in self.get_params(ctx) if param.param_type_name == "argument"}
-        panels = [_panel(own, str(self.name), records) for own in families.FAMILIES]
-        of_families = {option.name for own in families.FAMILIES for option in own.options.get(str(self.name), ())}
-        arguments = [record for name, record in records.items() if name in positional]
-        shared = [record for name, record in records.items() if name not in positional | of_families]
-        for title, listed in (("Arguments", arguments), ("Options", shared), *panels):
-            shown = [record for record in listed if record is not None]
-            if shown:
-                with formatter.section(title):
-                    formatter.write_dl(shown)
-
-
-def _panel(own: Family, verb: str, records: Mapping[str, Any]) -> tuple[str, list[Any]]:
-    """Return the heading and the options of a family; for a fit, with the values of --model."""
-    models = f" (--model {', '.join(own.asked)})" if verb == "fit" else ""
-    listed = []
-    for option in own.options.get(verb, ()):
-        flag, text = records[option.name]
-        listed.append((flag, f"{text}  [--model {', '.join(option.models)}]" if models and option.models else text))
-    return f"Options of {own.title}{models}", listed
 
 
 def _parameter(option: FamilyOption) -> Parameter:
@@ -69,80 +59,50 @@ def _parameter(option: FamilyOption) -> Parameter:
     return Parameter(option.name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
-def _verb(epilog: str | None = None) -> Callable[[Callable[..., None]], None]:
+def _verb(declared: Callable[..., None]) -> None:
     """Declare a verb: its own parameters, and the options that families have for it."""
+    verb = declared.__name__
+    own = {option.name: option for known in families.FAMILIES for option in known.options.get(verb, ())}
+    context = Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=Context)
+    shared = signature(declared, eval_str=True).parameters.values()
 
-    def declare(declared: Callable[..., None]) -> None:
-        verb = declared.__name__
-        own = {option.name: option for known in families.FAMILIES for option in known.options.get(verb, ())}
-        context = Parameter("context", Parameter.POSITIONAL_OR_KEYWORD, annotation=Context)
-        shared = signature(declared, eval_str=True).parameters.values()
+    def command(context: Context, **values: Any) -> None:
+        _run(verb, context)
 
-        def command(context: Context, **values: Any) -> None:
-            _run(verb, context)
-
-        command.__signature__ = signature(command).replace(  # type: ignore[attr-defined]
-            parameters=[context, *shared, *map(_parameter, own.values())]
-        )
-        command.__doc__ = declared.__doc__
-        app.command(verb, epilog=epilog, cls=_Command)(command)
-
-    return declare
+    command.__signature__ = signature(command).replace(  # type: ignore[attr-defined]
+        parameters=[context, *shared, *map(_parameter, own.values())]
+    )
+    command.__doc__ = declared.__doc__
+    app.command(verb, cls=help.Command)(command)
 
 
 def _run(verb: str, context: Context) -> None:
     """Run a verb; errors in data and commands end with a message, never with a traceback."""
+    status_line.begin(_first_words(verb, context.params))
+    try:
+        raise Exit(_code(verb, context))
+    finally:
+        status_line.end()
+
+
+def _first_words(verb: str, params: dict[str, Any]) -> str:
+    """Return what the status line says before anything is loaded: the file that is read first."""
+    first = params.get("data") if verb in ("fit", "explain") else params.get("model")
+    path = first[0] if isinstance(first, list) and first else first
+    return "reading standard input" if path == "-" else f"reading {PurePath(path).name}" if path else verb
+
+
+def _code(verb: str, context: Context) -> int:
+    """Run a verb and return the exit code."""
     from halfseen.app import verbs
 
     typed = {name for name in context.params if str(context.get_parameter_source(name)).endswith("COMMANDLINE")}
     options = [param for param in context.command.params if param.param_type_name == "option"]
     flags = {param.name: max(param.opts, key=len) for param in options}
     try:
-        code = verbs.run(verb, context.params | {"given": typed, "flags": flags})
+        return verbs.run(verb, context.params | {"given": typed, "flags": flags})
     except KeyboardInterrupt:  # while it loads what it needs, or a second one while it ends
-        code = signals.exit_code()
-    raise Exit(code)
-
-
-# ---- arguments and options that several verbs share ------------------------------------------------------------------
-
-Data = Annotated[
-    str,
-    Argument(metavar="DATA", help="CSV, Parquet, JSON lines, DuckDB, SQLite, SPSS, Stata or SAS file; - is CSV."),
-]
-Model = Annotated[str, Argument(metavar="MODEL", help="A model file, made by halfseen fit.")]
-Second = Annotated[
-    str | None, Argument(metavar="TARGET", help="For word alignment: the file of translations, line by line.")
-]
-Sql = Annotated[
-    str | None, Option("--sql", metavar="QUERY", help="A query (or table) of a database, or any SQL over files.")
-]
-Glob = Annotated[
-    str | None,
-    Option("--glob", metavar="PATTERN", help="In place of a file: all files that match are one table: 'visits/*.csv'."),
-]
-Missing = Annotated[
-    str | None, Option("--missing", metavar="LIST", help='Cells that mean missing: "?,NA,-99". Empty cells always do.')
-]
-Ignore = Annotated[str | None, Option("--ignore", metavar="NAMES", help="Columns to leave out: id,name.")]
-Columns = Annotated[
-    str | None, Option("--columns", metavar="KINDS", help="Kinds of columns: age=gaussian,visits=poisson.")
-]
-Weight = Annotated[str | None, Option("--weight", metavar="COLUMN", help="Column with the weight of each row.")]
-Cost = Annotated[
-    str | None, Option("--cost", metavar="FILE", help="CSV file of costs: a row per decision, a column per class.")
-]
-Assign = Annotated[str, Option("--assign", metavar="HOW", help="How hidden values are assigned: soft, hard or sample.")]
-Out = Annotated[
-    str, Option("--output", "-o", metavar="FILE", help="File to write, format by extension; - is CSV on stdout.")
-]
-SafeCsv = Annotated[
-    bool,
-    Option("--safe-csv", help="Put ' before texts in CSV that spreadsheets would run: those with =, +, -, @ first."),
-]
-Seed = Annotated[int, Option("--seed", metavar="N", min=0, help="Seed of random numbers: same seed, same result.")]
-Json = Annotated[bool, Option("--json", help="Print the result as JSON.")]
-Jobs = Annotated[int, Option("--jobs", metavar="N", help="Threads; -1 is all cores. The result is the same.")]
+        return signals.exit_code()
 
 
 MODELS = "; ".join(
@@ -153,6 +113,7 @@ MODELS = "; ".join(
 
 @app.callback(invoke_without_command=True)
 def _root(
+    context: Context,
     version: Annotated[bool, Option("--version", help="Print the version.", is_eager=True)] = False,
     kinds: Annotated[
         str | None,
@@ -166,6 +127,8 @@ def _root(
         raise Exit()
     if kinds is not None:
         _load_kinds(kinds)
+    if context.invoked_subcommand is None:
+        echo(help.beginning())
 
 
 def _load_kinds(names: str) -> None:
@@ -185,7 +148,7 @@ def _load_kinds(names: str) -> None:
 # ---- verbs -----------------------------------------------------------------------------------------------------------
 
 
-@_verb("Example: halfseen fit survey.csv -k 2..6 --missing '?' --ignore id -o survey.halfseen")
+@_verb
 def fit(
     data: Annotated[list[str] | None, Argument(metavar="DATA", help="The file or files; - is CSV on stdin.")] = None,
     output: Annotated[
@@ -196,6 +159,10 @@ def fit(
         str,
         Option("--classes", "-k", metavar="K", help="Number of classes, clusters or states: 3, 2..8, or auto."),
     ] = "auto",
+    names: Annotated[
+        str | None,
+        Option("--names", metavar="NAMES", help="Names of the classes in order, largest first: mild,severe."),
+    ] = None,
     columns: Columns = None,
     ignore: Ignore = None,
     missing: Missing = None,
@@ -237,7 +204,11 @@ def fit(
     jobs: Jobs = -1,
     memory: Annotated[
         str | None,
-        Option("--memory", metavar="SIZE", help="Memory for the data, such as 500MB; more goes to temporary files."),
+        Option(
+            "--memory",
+            metavar="SIZE",
+            help="Memory for the data, such as 500MB, besides the library itself; more goes to temporary files.",
+        ),
     ] = None,
     on: Annotated[
         str | None,
@@ -259,7 +230,7 @@ def fit(
     """Fit a model to a file: hidden classes by default, a classifier with --target, other models with --model."""
 
 
-@_verb("Example: halfseen predict survey.halfseen new.csv -o classes.csv")
+@_verb
 def predict(
     model: Model,
     data: Data = "-",
@@ -272,14 +243,12 @@ def predict(
     missing: Missing = None,
     safe_csv: SafeCsv = False,
     jobs: Jobs = -1,
+    memory: Memory = None,
 ) -> None:
     """Write the class, cluster or state of each row: the input columns, the class, its probabilities, its certainty."""
 
 
-@_verb(
-    "Examples: halfseen align speech.halfseen corpus/ -o aligned/ --format TextGrid,srt; "
-    "halfseen align words.halfseen a.de a.en -o links.txt"
-)
+@_verb
 def align(
     model: Model,
     data: Annotated[
@@ -296,7 +265,7 @@ def align(
     """Time-align a transcript, or link the words of sentences and their translations."""
 
 
-@_verb('Example: halfseen parse english.halfseen --text "the dog barks" --format picture')
+@_verb
 def parse(
     model: Model,
     data: Annotated[str, Argument(metavar="DATA", help="A sentence on each line; - is standard input.")] = "-",
@@ -312,10 +281,10 @@ def parse(
     seed: Seed = 0,
     jobs: Jobs = -1,
 ) -> None:
-    """Find the trees of sentences under a grammar."""
+    """Find the trees of sentences under a grammar. The exit code is 1 if a sentence has none."""
 
 
-@_verb("Example: halfseen impute survey.halfseen survey.csv -o filled.csv")
+@_verb
 def impute(
     model: Model,
     data: Data = "-",
@@ -332,11 +301,12 @@ def impute(
     missing: Missing = None,
     safe_csv: SafeCsv = False,
     seed: Seed = 0,
+    memory: Memory = None,
 ) -> None:
     """Fill the missing cells of a table; observed cells stay as they are."""
 
 
-@_verb("Example: halfseen sample survey.halfseen -n 1000 -o made_up.csv")
+@_verb
 def sample(
     model: Model,
     rows: Annotated[int, Option("--rows", "-n", metavar="N", min=1, help="Number of rows, steps or sentences.")] = 10,
@@ -347,7 +317,7 @@ def sample(
     """Draw new rows from a model."""
 
 
-@_verb("Example: halfseen forecast pumps.halfseen pumps.csv --steps 5 -o next.csv")
+@_verb
 def forecast(
     model: Model,
     data: Data = "-",
@@ -361,7 +331,7 @@ def forecast(
     """Forecast the steps after the last one of each sequence: probabilities of states, and expected values."""
 
 
-@_verb("Example: halfseen query asia.halfseen lung --given smoke=yes --given xray=no")
+@_verb
 def query(
     model: Annotated[str, Argument(metavar="MODEL", help="A model file of a network, or a BIF or XMLBIF file.")],
     variables: Annotated[
@@ -375,7 +345,7 @@ def query(
     """Print the probabilities of variables of a Bayesian network, given the known states of others."""
 
 
-@_verb("Example: halfseen score survey.halfseen held_out.csv")
+@_verb
 def score(
     model: Model,
     data: Data = "-",
@@ -396,12 +366,13 @@ def score(
             help="With --details: p-values of the residuals between columns, by N tables drawn from the model.",
         ),
     ] = None,
+    memory: Memory = None,
     json: Json = False,
 ) -> None:
     """Print how well a model describes data: log-likelihood, BIC and its N; for a classifier also accuracy."""
 
 
-@_verb("Example: halfseen test survey.halfseen survey.csv --draws 199")
+@_verb
 def test(
     model: Model,
     data: Data = "-",
@@ -418,7 +389,7 @@ def test(
     """Test the number of classes of a model against one more, by the bootstrap likelihood ratio test."""
 
 
-@_verb('Example: halfseen relate survey.halfseen survey.csv --covariates "age + C(party)"')
+@_verb
 def relate(
     model: Model,
     data: Data = "-",
@@ -459,7 +430,7 @@ def relate(
     """Relate classes to covariates or outcomes, with errors that know that assigned classes may be wrong."""
 
 
-@_verb("Example: halfseen report survey.halfseen survey.csv -o survey.html")
+@_verb
 def report(
     model: Model,
     data: Data,
@@ -472,10 +443,7 @@ def report(
     """Write a report on a model and its data: one self-contained HTML file."""
 
 
-@_verb(
-    "Examples: halfseen export survey.halfseen --sql postgres --table survey --keep id -o survey.sql; "
-    "halfseen export survey.halfseen --onnx -o survey.onnx"
-)
+@_verb
 def export(
     model: Model,
     sql: Annotated[
@@ -493,7 +461,7 @@ def export(
     """Write a model for other programs, which then compute class, probabilities and log-likelihood: as SQL or ONNX."""
 
 
-@_verb("Example: halfseen table survey.halfseen survey.sav -o table1.docx")
+@_verb
 def table(
     model: Model,
     data: Annotated[
@@ -528,7 +496,7 @@ def table(
     """Write a table for a paper: shares, probabilities and means by class, and figures of fit."""
 
 
-@_verb("Example: halfseen info survey.halfseen --code")
+@_verb
 def info(
     model: Model,
     code: Annotated[bool, Option("--code", help="Print the Python that reproduces the fit.")] = False,
@@ -561,7 +529,23 @@ def info(
     """Show what is in a model file."""
 
 
-@_verb("Example: halfseen explain toy.csv -k 2 -o em.html")
+@_verb
+def rename(
+    model: Model,
+    names: Annotated[
+        list[str],
+        Argument(
+            metavar="NAMES", help="NUMBER=NAME, such as 0=mild 2=severe; or all names in order, such as mild severe."
+        ),
+    ],
+    output: Annotated[
+        str | None, Option("--output", "-o", metavar="FILE", help="Model file to write. Default: the same file.")
+    ] = None,
+) -> None:
+    """Name the classes, states or clusters of a model: in its file, and in everything that is made from it."""
+
+
+@_verb
 def explain(
     data: Data,
     classes: Annotated[int, Option("--classes", "-k", metavar="K", min=1, help="Number of classes.")] = 2,
@@ -577,10 +561,7 @@ def explain(
     """Show EM number by number on a table of a few rows."""
 
 
-@_verb(
-    "Examples: halfseen compare a.halfseen b.halfseen; halfseen compare a.halfseen data.csv --truth kind; "
-    "halfseen compare links.txt gold.txt"
-)
+@_verb
 def compare(
     model: Annotated[str, Argument(metavar="MODEL | LINKS", help="A model file, or a file of links i-j.")],
     other: Annotated[
@@ -597,7 +578,7 @@ def compare(
     """Compare two models class by class, a model with true classes, or word links with links made by hand."""
 
 
-@_verb()
+@_verb
 def doctor(json: Json = False) -> None:
     """Print versions, the kernels in use and missing libraries: for bug reports."""
 

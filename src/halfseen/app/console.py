@@ -1,6 +1,8 @@
 """Terminal output: notes, warnings and progress on standard error, results on standard output.
 
-Rich is imported where it is used. What goes to a file or a pipe is written without it, so that `info` starts quickly.
+Rich is imported where it is used. What goes to a file or a pipe is written without it, so that `info` starts quickly:
+plain, and the same everywhere. Colour, headings and links are for terminals alone. All that is printed hides the status
+line first.
 """
 
 from __future__ import annotations
@@ -11,18 +13,20 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from time import monotonic
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
+
+from halfseen.app import status_line
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
+    from rich.text import Text
 
     from halfseen.app.blocks import Block
     from halfseen.engine.services.progress import Draws, Progress
 
-QUIET = 1.5  # seconds before progress is shown
-SPINNER = 3  # columns that the sign of a running program takes before the line, and one after it
+NAME, HEADING, BEST = "bold cyan", "bold", "bold green"  # styles
+MARK = "<- "  # before a remark in the row of a table that is to be looked at
 
 
 def errors() -> Console:
@@ -41,20 +45,45 @@ def results() -> Console:
 
 def note(text: str) -> None:
     """Print a note to standard error."""
-    errors().print(text, style="dim", markup=False)
+    _put(sys.stderr, text, "dim")
 
 
 def fail(text: str) -> None:
     """Print an error."""
-    errors().print(f"halfseen: {text}", style="bold red" if sys.stderr.isatty() else None, markup=False)
+    _put(sys.stderr, _named(sys.stderr, "halfseen: ", text, "bold red"))
+
+
+def wrote(what: str, path: str) -> None:
+    """Print what was written to a file; on a terminal with a link to it."""
+    if is_plain(sys.stderr) or not Path(path).exists():
+        note(f"{what}: {path}")
+        return
+    from rich.text import Text
+
+    _put(sys.stderr, Text(f"{what}: ", style="dim").append(path, style=f"link {Path(path).resolve().as_uri()}"))
 
 
 def show(text: str = "") -> None:
     """Print a result."""
-    if is_plain(sys.stdout):
-        sys.stdout.write(f"{text}\n")
-    else:
-        results().print(text, markup=False)
+    _put(sys.stdout, text)
+
+
+def _put(stream: TextIO, text: str | Text, style: str | None = None) -> None:
+    """Print a line of text, in a style if it goes to a terminal."""
+    with status_line.hidden():
+        if is_plain(stream):
+            stream.write(f"{text}\n")
+        else:
+            (errors() if stream is sys.stderr else results()).print(text, style=style, markup=False)
+
+
+def _named(stream: TextIO, name: str, rest: str, style: str) -> str | Text:
+    """Return a line that begins with a name, which is styled if it goes to a terminal."""
+    if is_plain(stream):
+        return name + rest
+    from rich.text import Text
+
+    return Text(name, style=style).append(rest, style="not bold default")
 
 
 def is_plain(stream: TextIO) -> bool:
@@ -62,44 +91,55 @@ def is_plain(stream: TextIO) -> bool:
     return not stream.isatty() and not os.environ.get("FORCE_COLOR")
 
 
+def clear_for(output: str) -> None:
+    """Remove the status line for good if results are to be written to the terminal."""
+    if output == "-" and sys.stdout.isatty():
+        status_line.end()
+
+
 def show_json(value: Any) -> None:
     """Print a result for a program."""
     text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False, default=lambda array: array.tolist())
-    sys.stdout.write(text + "\n")
+    with status_line.hidden():
+        sys.stdout.write(text + "\n")
 
 
 def show_table(header: Sequence[str], rows: Sequence[Sequence[Any]], left: int = 1, to_errors: bool = False) -> None:
-    """Print a table: the first `left` columns are text, the others numbers."""
+    """Print a table: the first `left` columns are text, the others numbers.
+
+    It is as wide as it needs to be. Where a terminal is narrower, words of the header stand one below the other.
+    """
     stream = sys.stderr if to_errors else sys.stdout
-    lines = aligned([list(header), *([str(cell) for cell in row] for row in rows)], left) if is_plain(stream) else None
-    if lines is not None:
-        stream.writelines(lines)
-        return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold" if sys.stdout.isatty() else "")
-    for j, name in enumerate(header):
-        table.add_column(name, justify="left" if j < left else "right", overflow="fold", no_wrap=True)
-    for row in rows:
-        table.add_row(*[_plain(cell) for cell in row])
-    console = Console(stderr=to_errors, highlight=False)
-    if not console.is_terminal:  # a file is as wide as it needs to be
-        console = Console(stderr=to_errors, highlight=False, width=100_000)
-    for line in _lines(console, table):
-        console.file.write(line)
+    cells = [[_on_one_line(str(cell)) for cell in row] for row in rows]
+    heads, lines = [list(header)], aligned([list(header), *cells], left)
+    if not is_plain(stream) and max(map(len, lines)) > status_line.width():
+        heads = _stacked(header)
+        lines = aligned([*heads, *cells], left)
+    for n, line in enumerate(lines):
+        best = n >= len(heads) and any(cell.startswith(MARK) for cell in cells[n - len(heads)])
+        _put(stream, line, HEADING if n < len(heads) else BEST if best else None)
 
 
-def aligned(cells: Sequence[Sequence[str]], left: int) -> list[str] | None:
-    """Return the lines of a table, header first; None if a cell has more than one line or moves the cursor."""
-    if not all(cell.isprintable() for row in cells for cell in row):
-        return None
+def _stacked(header: Sequence[str]) -> list[list[str]]:
+    """Return a header in several lines, the words of a cell one below the other, the last of them in the last line."""
+    words = [name.split(" ") for name in header]
+    height = max(map(len, words))
+    return [[([""] * (height - len(own)) + own)[line] for own in words] for line in range(height)]
+
+
+def _on_one_line(cell: str) -> str:
+    """Return a cell without signs that end a line or move the cursor."""
+    return cell if cell.isprintable() else "".join(sign if sign.isprintable() else " " for sign in cell)
+
+
+def aligned(cells: Sequence[Sequence[str]], left: int) -> list[str]:
+    """Return the lines of a table, header first."""
     widths = [max(map(width_of, column)) for column in zip(*cells, strict=True)]
     lines = []
     for row in cells:
         space = [" " * (width - width_of(cell)) for cell, width in zip(row, widths, strict=True)]
         padded = [cell + space[j] if j < left else space[j] + cell for j, cell in enumerate(row)]
-        lines.append("  ".join(padded).rstrip() + "\n")
+        lines.append("  ".join(padded).rstrip())
     return lines
 
 
@@ -130,24 +170,14 @@ def show_facts(facts: Sequence[tuple[str, Any]]) -> None:
     """Print names and values in two columns."""
     width = max(len(name) for name, _ in facts)
     for name, value in facts:
-        show(f"{name:{width}}  {value}")
+        _put(sys.stdout, _named(sys.stdout, f"{name:{width}}", f"  {value}", HEADING))
 
 
 def show_classes(text: str) -> None:
     """Print the descriptions of classes, a line for each trait."""
     for line in text.splitlines():
         name, colon, traits = line.partition("): ")
-        show(name + colon + traits.replace("; ", "\n" + " " * len(name + colon)))
-
-
-def _lines(console: Console, table: Table) -> Iterator[str]:
-    with console.capture() as captured:
-        console.print(table)
-    yield from (line.rstrip() + "\n" for line in captured.get().splitlines())
-
-
-def _plain(cell: Any) -> str:
-    return str(cell).replace("[", r"\[")
+        _put(sys.stdout, _named(sys.stdout, name + colon, traits.replace("; ", "\n" + " " * len(name + colon)), NAME))
 
 
 @contextmanager
@@ -169,43 +199,48 @@ def shown_warnings(translate: Callable[[str], str]) -> Iterator[set[type[Warning
 
 
 @contextmanager
-def status(wanted: bool = True) -> Iterator[Callable[[str], None]]:
-    """Yield a function that shows a line of progress on a terminal, once some time has passed; nothing elsewhere."""
-    console = errors()
-    if not (wanted and console.is_terminal):
-        yield lambda text: None
-        return
-    began = monotonic()
-    with console.status("") as line:
-        line.stop()
+def progress(components: str = "components") -> Iterator[Callable[[Progress | Draws], None]]:
+    """Yield a function that shows the progress of a fit in the status line.
 
-        def show_line(text: str) -> None:
-            if monotonic() - began > QUIET:
-                line.start()
-                line.update(text)
-
-        yield show_line
+    Parameters
+    ----------
+    components : str      what its components are called: "classes"
+    """
+    yield lambda seen: status_line.say(*progress_parts(seen, components))
 
 
-@contextmanager
-def progress() -> Iterator[Callable[[Progress | Draws], None]]:
-    """Yield a function that shows the progress of a long fit on a terminal, and nothing elsewhere."""
-    with status() as show_line:
-        yield lambda seen: show_line(progress_line(seen, errors().width))
+def progress_parts(seen: Progress | Draws, components: str) -> list[str]:
+    """Return the state of a fit in words, what matters most first and last.
 
-
-def progress_line(seen: Progress | Draws, width: int) -> str:
-    """Return the state of a fit in a line that is not cut: what matters least is left out where there is no room."""
+    Examples
+    --------
+    >>> from halfseen.engine.services.progress import Progress
+    >>> ", ".join(progress_parts(Progress(6, 3, 16, 35, 1000, -5425.1, -5420.2), "classes"))
+    '6 classes, iteration 35, 13 of 16 starts finished, log-likelihood -5,420.2'
+    """
     from halfseen.engine.services.progress import Draws
 
     if isinstance(seen, Draws):
-        return f"{seen.what}: draw {seen.done} of {seen.wanted}"
-    parts = [
-        f"{seen.n_components} components",
-        f"{seen.n_running} of {seen.n_starts} starts running",
-        f"iteration {seen.n_passes} of at most {seen.max_iter}",
-        *([] if seen.objective is None else [f"objective {seen.objective:,.1f}"]),
-    ]
-    while len(parts) > 1 and len(", ".join(parts)) > width - SPINNER:
-        del parts[min(1, len(parts) - 2)]
-    return ", ".join(parts)
+        return [seen.what, f"draw {seen.done:,} of {seen.wanted:,}"]
+    word = components if seen.n_components != 1 else singular(components)
+    parts = [f"{seen.n_components:,} {word}"] if components else []
+    parts.append(f"iteration {seen.n_passes:,}")
+    if seen.n_starts > 1:
+        parts.append(_starts(seen))
+    if seen.loglik is not None:
+        parts.append(f"log-likelihood {seen.loglik:,.1f}")
+    elif seen.objective is not None:
+        parts.append(f"objective {seen.objective:,.1f}")
+    return parts
+
+
+def _starts(seen: Progress) -> str:
+    finished = seen.n_starts - seen.n_running
+    if seen.polishing or not seen.n_running:
+        return "final polish"
+    return f"{finished} of {seen.n_starts} starts finished" if finished else f"{seen.n_starts} starts"
+
+
+def singular(plural: str) -> str:
+    """Return "class" for "classes"."""
+    return plural.removesuffix("es") if plural.endswith("sses") else plural.removesuffix("s")

@@ -23,7 +23,7 @@ def table(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
         console.show(str(found))
         return
     found.save(request["output"])
-    console.note(f"table: {request['output']}")
+    console.wrote("table", request["output"])
 
 
 def _from_data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def open_table(
         JSON, and those of the folders in it (year=2026/part.parquet has a column year). "-" is CSV on standard input,
         "example:penguins" and "example:votes" are tables that come with the library. Needs the extra: halfseen[app].
     glob : str, optional
-        In place of a path: a pattern, of which all files that match are one table: "visits/2026-*.parquet".
+        In place of a path: a pattern, of which all files that match are one table: ``"visits/2026-*.parquet"``.
     sql : str, optional
         A query. Without a path DuckDB runs it, and it names its files: "SELECT * FROM 'a.csv' JOIN 'b.parquet' USING
         (id)". With a database file it runs there; the name of a table will do. With another file the file is the
@@ -236,7 +236,7 @@ class FileTable:
         """Bytes of memory that the table may take."""
         return self._memory
 
-    def batches(self, rows: int = BATCH, *, everything: bool = False) -> Iterator[Any]:
+    def batches(self, rows: int = BATCH, *, everything: bool = False, within_memory: bool = False) -> Iterator[Any]:
         r"""Batches of rows, as Arrow tables: to predict or impute tables that do not fit into memory.
 
         Parameters
@@ -245,6 +245,8 @@ class FileTable:
             The largest number of rows of a batch.
         everything : bool
             Whether ignored columns, the weight and the target are included, to be written next to the results.
+        within_memory : bool
+            Whether reading itself takes no more than a part of the memory for tables.
 
         Examples
         --------
@@ -255,7 +257,7 @@ class FileTable:
         """
         self._scan.settled()
         names = [column.name for column in self._scan.columns] if everything else self._checked()
-        for batch in self._scan.batches(names, rows):
+        for batch in self._scan.batches(names, rows, self._memory // PART if within_memory else None):
             for first in range(0, batch.num_rows, rows):
                 yield batch.slice(first, rows)
 

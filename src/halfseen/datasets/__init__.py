@@ -1,4 +1,4 @@
-"""Small real tables that come with the library, for examples and first steps."""
+"""Small real tables that come with the library, for examples and first steps; and a few sentences."""
 
 import csv
 from importlib.resources import files
@@ -9,7 +9,7 @@ import narwhals as nw
 
 from halfseen.errors import ParameterError
 
-__all__ = ["load_penguins", "load_votes", "path_of"]
+__all__ = ["load_earthquakes", "load_penguins", "load_votes", "path_of"]
 
 PENGUINS = {
     "species": str,
@@ -21,6 +21,28 @@ PENGUINS = {
     "sex": str,
     "year": int,
 }
+
+
+def load_earthquakes() -> Any:
+    """Load the number of major earthquakes (magnitude 7 and above) in the world in each year from 1900 to 2006.
+
+    Returns
+    -------
+    table : pandas.DataFrame, polars.DataFrame or pyarrow.Table
+        107 rows: year and count; of the first of these three libraries that is installed.
+
+    Notes
+    -----
+    Counted from the catalogue of the US Geological Survey (public domain), as in table 1.1 of: Zucchini W, MacDonald IL
+    (2009), *Hidden Markov Models for Time Series*.
+
+    Examples
+    --------
+    >>> from halfseen.datasets import load_earthquakes
+    >>> load_earthquakes().shape
+    (107, 2)
+    """
+    return _read("earthquakes.csv", {"year": int, "count": int})
 
 
 def load_penguins() -> Any:
@@ -80,12 +102,15 @@ def load_votes() -> Any:
     return _read("votes.csv", None)
 
 
+TABLES = ("penguins", "votes", "earthquakes")
+TEXTS = ("english.txt", "english.cfg", "pairs.de", "pairs.en")  # sentences, a grammar of them, and translations
+
+
 def path_of(name: str) -> str:
-    """Return the path of the file of a table: "penguins" or "votes"."""
-    names = ("penguins", "votes")
-    if name not in names:
-        raise ParameterError(f"there is no example {name!r}. Examples: {', '.join(names)}.")
-    return str(files(__name__).joinpath(f"{name}.csv"))
+    """Return the path of the file of a table, such as "penguins", or of a text, such as "english.txt"."""
+    if name not in TABLES + TEXTS:
+        raise ParameterError(f"there is no example {name!r}. Examples: {', '.join(TABLES + TEXTS)}.")
+    return str(files(__name__).joinpath(f"{name}.csv" if name in TABLES else name))
 
 
 def _read(name: str, kinds: dict[str, type] | None) -> Any:

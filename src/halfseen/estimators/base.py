@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfseen import __version__
 from halfseen.data import Schema, Source, frame_from_dict
+from halfseen.data.named_columns import check_columns
 from halfseen.errors import AbsentError, ParameterError, VersionWarning, warn
 from halfseen.estimators import convergence, options, selection
 from halfseen.estimators.selection import Fitted, aic, bic, sabic
@@ -54,6 +55,14 @@ class Estimator(BaseEstimator):
         """What soft assignment leads to: a maximum of the likelihood, or of the posterior under a prior."""
         return "posterior mode" if self._model.log_prior(self._params) else "maximum likelihood"
 
+    def set_params(self, **params: Any) -> Self:
+        """Set options by name; one that another library has is answered by what it is called here."""
+        wrong = options.unknown([name for name in params if "__" not in name], known := self._get_param_names())
+        if wrong is not None:
+            raise ParameterError(options.hint(type(self).__name__, wrong, known))
+        changed: Self = super().set_params(**params)
+        return changed
+
     def _check_options(self) -> None:
         """Refuse values of options that are not allowed."""
         options.check(self)
@@ -68,6 +77,12 @@ class Estimator(BaseEstimator):
         self.__dict__.pop("feature_names_in_", None)
         if source.named:
             self.feature_names_in_ = np.array(source.names, dtype=object)
+
+    def _check_features(self, source: Source, reset: bool) -> None:
+        """Refuse a table whose columns have other names than those of the fit."""
+        names = getattr(self, "feature_names_in_", None)
+        if not reset and source.named and names is not None:
+            check_columns(source.names, names.tolist())
 
     def _state(self) -> State:
         """Return all that makes up the fitted estimator, as plain values and arrays: what a model file holds."""
@@ -243,13 +258,16 @@ class NamedComponents(Estimator):
             )
         return self.relabel(matching(self._model.overlap(self._params, other._params)).tolist())
 
-    def rename(self, names: Sequence[Any]) -> Self:
-        """Return a copy whose classes (or states) have these names, in every table, text and file made from it."""
+    def rename(self, names: Sequence[Any] | Mapping[Any, Any]) -> Self:
+        """Return a copy whose classes (or states) have these names, in every table, text and file made from it.
+
+        Parameters
+        ----------
+        names : list or dict      all names in order; or by number or present name, {0: "mild", "class 2": "severe"}
+        """
         check_is_fitted(self)
-        named = tuple(str(name) for name in names)
-        check_distinct(named, len(self._names), self._component_word)
         renamed = copy(self)
-        renamed._set_names(named)
+        renamed._set_names(new_names(names, self._names, self._component_word))
         return renamed
 
 
@@ -266,10 +284,53 @@ def read_order(order: Sequence[int], size: int, word: str) -> NDArray[np.int64]:
     return places
 
 
-def check_distinct(names: Sequence[Any], size: int, word: str) -> None:
-    """Refuse names that are not one for each component, all different."""
-    if len(names) != size or len(set(names)) != len(names):
-        raise ParameterError(f"names={names!r} does not give each of the {size} {plural(word)} its own name.")
+def new_names(names: Sequence[Any] | Mapping[Any, Any], present: Sequence[Any], word: str) -> tuple[str, ...]:
+    """Return the names that components get; refuse an unknown component, a wrong number of names, and one name twice.
+
+    Parameters
+    ----------
+    names : list or dict      all names in order, or new names by number or present name
+    present : list            the present names
+    word : str                what a component is called
+
+    Examples
+    --------
+    >>> new_names({0: "mild", "class 2": "severe"}, ["class 0", "class 1", "class 2"], "class")
+    ('mild', 'class 1', 'severe')
+    >>> new_names({7: "mild"}, ["class 0", "class 1"], "class")
+    Traceback (most recent call last):
+        ...
+    halfseen.errors.ParameterError: there is no class 7. Classes: 0 (class 0), 1 (class 1).
+    """
+    if isinstance(names, str):
+        raise ParameterError(f"names={names!r:.80} is a text, not a list of names.")
+    if isinstance(names, Mapping):
+        found = list(map(str, present))
+        for key, name in names.items():
+            found[_place(key, present, word)] = str(name).strip()
+    else:
+        found = [str(name).strip() for name in names]
+    if len(found) != len(present):
+        raise ParameterError(
+            f"{len(found)} names for {len(present)} {plural(word)}: give each of them its own name, in order."
+        )
+    twice = [name for name in found if found.count(name) > 1]
+    if twice or "" in found:
+        told = f"{twice[0]!r} would name two" if twice and twice[0] else "an empty name is none"
+        raise ParameterError(f"{told}: give each of the {len(present)} {plural(word)} its own name.")
+    return tuple(found)
+
+
+def _place(key: Any, present: Sequence[Any], word: str) -> int:
+    """Return which component a key means: a present name, or a number."""
+    if key in present:
+        return list(present).index(key)
+    if str(key) in list(map(str, present)):
+        return list(map(str, present)).index(str(key))
+    if str(key).isdecimal() and int(key) < len(present):
+        return int(key)
+    listed = ", ".join(f"{k} ({name})" for k, name in enumerate(present))
+    raise ParameterError(f"there is no {word} {key}. {plural(word).capitalize()}: {listed}.")
 
 
 def matching(overlap: Floats) -> NDArray[np.int64]:

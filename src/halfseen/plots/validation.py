@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from halfseen.analysis.validation import Validated, calibration, cost_curve, reject_curve
+from halfseen.analysis.validation import Validated, calibration, cost_curve, reject_curve, wilson
 from halfseen.plots.style import BLUE, GOLD, INK, RED, SOFT, axes, plain, short
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def plot_calibration(found: Validated, ax: Axes | None = None) -> Axes:
     low = max(0.0, min(0.45, *[min(part.sure, part.right) for part in bins]) - 0.05)
     ax.plot([low, 1], [low, 1], ":", color=SOFT, linewidth=1.4, label="perfect calibration")
     sure, right = [part.sure for part in bins], [part.right for part in bins]
-    ends = np.array([_wilson(part.right, part.n_rows) for part in bins])
+    ends = np.array([wilson(part.right, part.n_rows) for part in bins])
     reach = np.abs(ends.T - right)
     ax.errorbar(
         sure, right, reach, fmt="o", color=BLUE, markersize=6, capsize=3, linewidth=1.2, label="rows, 95% range"
@@ -89,14 +89,6 @@ def plot_cost(found: Validated, ax: Axes | None = None) -> Axes:
     ax.set_ylim(bottom=0)
     ax.legend(frameon=False)
     return plain(ax)
-
-
-def _wilson(share: float, n_rows: int) -> tuple[float, float]:
-    """Return the 95 % range of a share seen in so many rows (Wilson); it stays within 0 and 1."""
-    z2 = 1.96**2
-    centre = (share + z2 / (2 * n_rows)) / (1 + z2 / n_rows)
-    half = np.sqrt(share * (1 - share) * z2 / n_rows + z2**2 / (4 * n_rows**2)) / (1 + z2 / n_rows)
-    return min(centre - half, share), max(centre + half, share)
 
 
 def _percent_ticks(ax: Axes, which: str) -> Axes:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from halfseen.app.report.charts.svg import class_colour
 from halfseen.optional import optional
 from halfseen.plots import style
 
@@ -22,7 +23,9 @@ COLOURS = {  # of the plots, and the page's own that take their place
     style.RED: "var(--red)",
     style.GOLD: "var(--gold)",
     style.FAINT: "var(--faint)",
-} | {colour: f"var(--grade{i})" for i, (_, colour, _) in enumerate(style.GRADES)}
+}
+COLOURS |= {colour: f"var(--grade{i})" for i, (_, colour, _) in enumerate(style.GRADES)}
+COLOURS |= {colour: class_colour(k) for k, colour in enumerate(style.CLASSES)}
 SETTINGS: dict[str, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "halfseen",
@@ -35,6 +38,7 @@ SETTINGS: dict[str, Any] = {
     "ytick.color": style.INK,
 }
 NO_METADATA: dict[str, Any] = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+STYLE = re.compile(r' style="([^"]*)"')
 USED = re.compile(r'(?:url\(#|href="#)([^)"]+)')
 
 
@@ -60,6 +64,12 @@ def svg(draw: Callable[[Axes], Axes], key: str, size: tuple[float, float], label
     return tidy(out.getvalue(), key, label)
 
 
+def _attributes(found: re.Match[str]) -> str:
+    """Return a style as attributes, which the page's policy allows."""
+    pairs = [part.split(":", 1) for part in found[1].split(";") if ":" in part]
+    return "".join(f' {name.strip()}="{value.strip()}"' for name, value in pairs)
+
+
 def tidy(text: str, key: str, label: str) -> str:
     """Cut an SVG file down to its drawing, with ids of its own and the page's colours."""
     text = text[text.index("<svg") :].strip()
@@ -70,5 +80,7 @@ def tidy(text: str, key: str, label: str) -> str:
     text = USED.sub(lambda found: found[0].replace(f"#{found[1]}", f"#{key}-{found[1]}"), text)
     text = re.sub(r"#[0-9a-f]{6}\b", lambda found: COLOURS.get(found[0], found[0]), text)
     text = re.sub(r'font: ([0-9.]+)px [^;"]*', r"font-size: \1px", text)
+    text = re.sub(r"<style.*?</style>", "", text, flags=re.DOTALL)
+    text = STYLE.sub(_attributes, text)
     text = re.sub(r"\n\s*", "\n", text)
     return text.replace("<svg ", f'<svg role="img" aria-label="{escape(label)}" ', 1)

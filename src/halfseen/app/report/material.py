@@ -6,6 +6,7 @@ Of a very large table, analyses of single rows use a random sample, and the page
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -14,17 +15,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halfseen.analysis.contrast import contrasts
-from halfseen.analysis.missing_values import MissingByClass, MissingValues, count, missing_by_class_of
+from halfseen.analysis.missing_values import MissingByClass, MissingValues, missing_by_class_of
+from halfseen.analysis.missing_values import count as count_missing
 from halfseen.analysis.residuals import Residual, residuals_of, telling
 from halfseen.analysis.rows import Surprising, Typical, Uncertain, surprising_of, typical_of, uncertain_of
 from halfseen.analysis.scored_table import Seen, look
 from halfseen.analysis.validation import Validated, cross_validate
-from halfseen.data import read
-from halfseen.errors import DataError
+from halfseen.app.report.parts import ClassName
+from halfseen.app.report.words import count
+from halfseen.data import Source, read
+from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.estimators.table.profile import profiles
-from halfseen.kinds.kind import ColumnProfile, Contrast
+from halfseen.inference.standard_errors import StandardErrors, standard_errors
+from halfseen.kinds.records import ColumnProfile, Contrast
 
 MOST_ROWS = 50_000  # scored one by one: a second or two
+MOST_ERRORS = 200  # free parameters whose errors are computed and shown
 MOST_FOLD_ROWS = 20_000  # of a cross-validation, which fits five times
 MOST_PAIRED = 60  # columns that are paired: 1770 pairs
 TOP_ROWS = 8  # rows shown
@@ -47,9 +53,44 @@ class Material:
         """The data as estimators take them."""
         return self.X
 
+    def facts(self) -> list[tuple[str, str]]:
+        """Return what the head of the page says about the data, as (name, value)."""
+        return []
+
+    @cached_property
+    def colours(self) -> dict[str, int]:
+        """The number of the colour of each class, by name; none by default."""
+        return {}
+
+    def tagged(self, name: str, words: str | None = None) -> str:
+        """Return the name of a class, or words that begin with it, to be shown in the colour of the class."""
+        k = self.colours.get(name)
+        return (words or name) if k is None else ClassName.of(words or name, k)
+
+    def each_tagged(self, names: Iterable[str]) -> list[str]:
+        """Return the names of classes, to be shown in their colours."""
+        return [self.tagged(name) for name in names]
+
     def reading(self) -> dict[str, Any]:
         """Return how the data are read, as `standard_errors` takes it."""
         return {} if self.sample_weight is None else {"sample_weight": self.sample_weight}
+
+    @cached_property
+    def standard_errors(self) -> StandardErrors | str | None:
+        """The errors of all parameters, why there are none, or None where a model has no likelihood."""
+        if not hasattr(self.model, "_named_parameters") or not hasattr(self.model, "loglik_"):
+            return None
+        if self.model.n_parameters_ > MOST_ERRORS or (isinstance(self.X, Source) and self.X.n_rows > MOST_ROWS):
+            return "Too many rows or parameters for this page; hs.standard_errors(model, X) computes them."
+        try:
+            return standard_errors(self.model, self.data, **self.reading())
+        except (DataError, FitError, ParameterError) as error:
+            return f"There are none: {error}"
+
+    @property
+    def shows_errors(self) -> bool:
+        """Whether the page has a table of all parameters with their errors."""
+        return isinstance(self.standard_errors, StandardErrors)
 
 
 class TableMaterial(Material):
@@ -61,6 +102,17 @@ class TableMaterial(Material):
         source = read(X, counts=model._takes_text)
         y = source.target if y is None else y
         return cls(model, source, y, source.weight if sample_weight is None else sample_weight, *more)
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return rows and columns."""
+        return [("Rows", count(self.X.n_rows)), ("Columns", count(len(self.model._schema.columns)))]
+
+    @cached_property
+    def colours(self) -> dict[str, int]:
+        """The colour of each class; the components of a class have that of their class."""
+        owner = self.model._by_class(np.eye(len(self.model.weights_))).argmax(axis=1).tolist()
+        classes = {name: k for k, name in enumerate(self.seen.class_names)}
+        return classes | dict(zip(self.model.class_names_, owner, strict=True))
 
     def reading(self) -> dict[str, Any]:
         """Return weights, and the labels of a classifier."""
@@ -105,7 +157,7 @@ class TableMaterial(Material):
     @cached_property
     def missing_values(self) -> MissingValues:
         """The missing values of the scored rows."""
-        return count(self.seen.missing, self.seen.table.schema.names, self.seen.table.weight)
+        return count_missing(self.seen.missing, self.seen.table.schema.names, self.seen.table.weight)
 
     @cached_property
     def missing_by_class(self) -> list[MissingByClass]:

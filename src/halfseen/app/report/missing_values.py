@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from halfseen.app.report.figures import svg
 from halfseen.app.report.material import TableMaterial
-from halfseen.app.report.parts import Figure, Grid, Part, Section, Text
+from halfseen.app.report.parts import Beside, Grid, Part, Section, Text
 from halfseen.app.report.words import chance, count, cut, listed, number, percent, plural
-from halfseen.plots import tables as table_plots
 
 MOST_GRID_ROWS = 30
+MOST_PATTERNS = 8
 
 
 def missing_values(model: Any, material: TableMaterial) -> Section:
@@ -21,15 +19,19 @@ def missing_values(model: Any, material: TableMaterial) -> Section:
     found = material.missing_values
     parts: list[Part] = []
     if found.n_missing:
-        parts += [missing_figure(material), Text(ASSUMED)]
-        if material.seen.proba.shape[1] > 1:
-            parts.append(missing_grid(material))
+        parts += [patterns_and_classes(material), Text(ASSUMED)]
     parts.append(hidden_grid(material))
     if found.n_missing:
         lead = f"{percent(found.total_share)} of the cells are missing ({count(found.n_missing)})."
     else:
         lead = "The table has no missing values."
     return Section("missing", "Missing values", lead, parts)
+
+
+def patterns_and_classes(material: Any, word: str = "class") -> Part:
+    """Return where values are missing, and beside it in which classes, where there are several."""
+    first = missing_patterns(material)
+    return first if material.seen.proba.shape[1] < 2 else Beside([first, missing_grid(material, word)])
 
 
 ASSUMED = (
@@ -40,24 +42,32 @@ ASSUMED = (
 )
 
 
-def missing_figure(material: Any) -> Figure:
-    """Return the map of the missing values."""
+def missing_patterns(material: Any) -> Grid:
+    """Return the patterns of missing cells: a row for each column that has any, a column for each pattern."""
     found = material.missing_values
-    n_columns, n_patterns = (
-        min(len(found.names), table_plots.MOST_COLUMNS),
-        min(len(found.patterns), table_plots.MOST_PATTERNS),
-    )
-    size = (min(max(4.5, 2.2 + 0.62 * n_columns), 11.0), 1.7 + 0.3 * n_patterns)
-    worst = int(np.argmax(found.share))
-    label = (
-        f"Map of {len(found.patterns)} patterns of missing cells; {found.names[worst]} is missing most often, in "
-        f"{percent(float(found.share[worst]))} of the rows."
-    )
-    drawing = svg(partial(table_plots.draw_missing, found), "missing", size, label)
+    columns = sorted(np.flatnonzero(found.share > 0).tolist(), key=lambda d: -found.share[d])
+    shown = columns[:MOST_GRID_ROWS]
+    patterns = [pattern for pattern in found.patterns if pattern.missing][:MOST_PATTERNS]
+    rows = [
+        [found.names[d], percent(float(found.share[d])), *(_mark(found.names[d], p.missing) for p in patterns)]
+        for d in shown
+    ]
     complete = sum(pattern.n_rows for pattern in found.patterns if not pattern.missing)
-    share = percent(complete / found.n_rows)
-    caption = f"{plural(len(found.patterns), 'pattern')} of missing cells. {share} of the rows are complete."
-    return Figure(drawing, caption, "Where values are missing")
+    caption = (
+        f"{percent(complete / found.n_rows)} of the rows are complete. Cells that are missing together are marked × "
+        "below the number of rows that miss them."
+    )
+    rest = sum(1 for pattern in found.patterns if pattern.missing) - len(patterns)
+    notes = [f"{plural(rest, 'rarer pattern')} not shown."] if rest else []
+    notes += [f"{len(columns) - len(shown)} other columns with missing values are left out."] * (
+        len(columns) > len(shown)
+    )
+    head = ["column", "missing", *(plural(pattern.n_rows, "row") for pattern in patterns)]
+    return Grid(caption, head, rows, "Where values are missing", note=" ".join(notes))
+
+
+def _mark(name: str, missing: Any) -> str:
+    return "×" if name in missing else ""
 
 
 def missing_grid(material: Any, word: str = "class") -> Grid:
@@ -75,7 +85,11 @@ def missing_grid(material: Any, word: str = "class") -> Grid:
     note += f" {left_out} other columns with missing values are left out." if left_out else ""
     caption = f"Share of missing values in each {word}, and the probability of a difference this large by chance"
     return Grid(
-        caption, ["column", *material.seen.class_names, "by chance"], rows, f"Missing values by {word}", note=note
+        caption,
+        ["column", *material.each_tagged(material.seen.class_names), "by chance"],
+        rows,
+        f"Missing values by {word}",
+        note=note,
     )
 
 

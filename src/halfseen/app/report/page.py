@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+from base64 import b64encode
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, overload
 
 from numpy.typing import ArrayLike
 
 from halfseen import families
-from halfseen.app.report.parts import Section
+from halfseen.app.report.charts.svg import N_COLOURS
+from halfseen.app.report.header import Header, header
+from halfseen.app.report.parts import ClassName, Section
 from halfseen.errors import ParameterError
 from halfseen.estimators.convergence import unfinished
 from halfseen.families.family import Family
@@ -59,10 +64,11 @@ def report(
     title: str | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> str | Path:
-    """Write a report on a fitted model and its data: one HTML file that needs no network and no scripts.
+    """Write a report on a fitted model and its data: one HTML file that needs no network.
 
-    It shows what was found, whether it can be trusted, the missing values, unusual rows, and how to reproduce the
-    result. The same model and data give the same bytes.
+    It begins with a summary of one page, then shows what was found, whether it can be trusted, the missing values,
+    unusual rows, and how to reproduce the result; every table can be saved as CSV. The same model and data give the
+    same bytes.
 
     Parameters
     ----------
@@ -105,7 +111,7 @@ def report(
     own = family.module("report")
     material = own.MATERIAL(model, X, y, sample_weight, cost, command)
     sections = [section for build in own.SECTIONS if (section := build(model, material)) is not None]
-    html = render(sections, title or own_title, unfinished(model))
+    html = render(sections, header(model, material, own_title, title), unfinished(model))
     return html if path is None else write(html, path)
 
 
@@ -118,29 +124,65 @@ def _registered(model: Any) -> tuple[Family, str]:
     return family, family.reports[name]
 
 
-def render(sections: list[Section], title: str, first: str = "") -> str:
+def render(sections: list[Section], head: Header, first: str = "") -> str:
     """Fill the template; `first` is said before everything else."""
     from halfseen import __version__
 
-    jinja2 = optional("jinja2", "report")
-    loader = jinja2.FileSystemLoader(TEMPLATES)
-    environment = jinja2.Environment(
-        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
-    environment.filters["short"] = _short
-    page: str = environment.get_template("report.html").render(
-        sections=sections, title=title, first=first, version=__version__
+    style, script = (_inline(name) for name in ("report.css", "report.js"))
+    page: str = (
+        _environment()
+        .get_template("report.html")
+        .render(
+            sections=sections,
+            head=head,
+            first=first,
+            version=__version__,
+            style=style,
+            style_hash=_hash(style),
+            script=script,
+            script_hash=_hash(script),
+        )
     )
     return page
 
 
+def _environment() -> Any:
+    """Return where templates are read: all text is escaped, and unknown names are errors."""
+    jinja2 = optional("jinja2", "report")
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters["short"] = _short
+    return environment
+
+
+@cache
+def _inline(name: str) -> str:
+    """Return the style or the script of the page."""
+    return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """Return the hash by which the page's policy allows this one style or script, and no other."""
+    return "sha256-" + b64encode(sha256(text.encode()).digest()).decode()
+
+
 def _short(name: Any, longest: int = LONGEST) -> Any:
-    """Cut a long name and keep the whole of it in the title of the element."""
+    """Cut a long name and keep the whole of it in the title of the element; the name of a class has its colour."""
     markup = optional("markupsafe", "report")
     text = str(name)
-    if len(text) <= longest:
-        return text
-    return markup.Markup('<span title="{}">{}…</span>').format(text, text[: longest - 1])
+    shown, whole = text, ""
+    if len(text) > longest:
+        shown, whole = text[: longest - 1] + "…", text
+    if isinstance(name, ClassName):
+        title = markup.Markup(' title="{}"').format(whole) if whole else ""
+        again = " again" if name.k >= N_COLOURS else ""
+        return markup.Markup('<span class="c c{}{}"{}>{}</span>').format(name.k % N_COLOURS, again, title, shown)
+    return markup.Markup('<span title="{}">{}</span>').format(whole, shown) if whole else text
 
 
 def write(html: str, path: str | os.PathLike[str]) -> Path:

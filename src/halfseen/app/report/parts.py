@@ -4,16 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Self
+
+from halfseen.app.report import csv_link
+
+MANY_ROWS = 12  # of a table from which rows can be filtered
+
+
+class ClassName(str):
+    """The name of a class, or text that begins with it: it is shown with the colour of class number `k`.
+
+    Examples
+    --------
+    >>> name = ClassName.of("class 1", 1)
+    >>> name, name.k
+    ('class 1', 1)
+    """
+
+    k: int
+
+    @classmethod
+    def of(cls, words: str, k: int) -> Self:
+        """Return text in the colour of class k."""
+        found = cls(words)
+        found.k = k
+        return found
 
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph."""
+    """A paragraph; `copied` where people will want to paste it elsewhere."""
 
     kind: ClassVar[str] = "text"
     text: str
     title: str = ""
+    copied: bool = False
 
 
 @dataclass(frozen=True)
@@ -36,16 +61,17 @@ class Checks:
 
 @dataclass(frozen=True)
 class Trait:
-    """How a class differs from the whole: a column, its value in the class, and in the whole table."""
+    """How a class differs from the whole: a column, its value in the class and in the whole table, higher or lower."""
 
     column: str
     value: str
     overall: str
+    way: str = ""
 
 
 @dataclass(frozen=True)
 class Card:
-    """A class: its name, share (0 to 1, and in words) of what, traits, and a note."""
+    """A class: its name, share (0 to 1, and in words) of what, traits, and a note; `k` is the number of its colour."""
 
     name: str
     share: float
@@ -53,6 +79,7 @@ class Card:
     traits: Sequence[Trait]
     of: str = "of the rows"
     note: str = ""
+    k: int = 0
 
 
 @dataclass(frozen=True)
@@ -61,6 +88,32 @@ class Cards:
 
     kind: ClassVar[str] = "cards"
     items: Sequence[Card]
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A few figures in large type: (value, what it is)."""
+
+    kind: ClassVar[str] = "facts"
+    items: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something to do next, and the command that does it."""
+
+    text: str
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What to do next."""
+
+    kind: ClassVar[str] = "steps"
+    items: Sequence[Step]
+    title: str = "What to do next"
 
 
 @dataclass(frozen=True)
@@ -93,6 +146,34 @@ class Heat:
     note: str = ""
     arrows: bool = True
 
+    @property
+    def labels(self) -> str:
+        """The head of the column of labels; empty where no row has one, and the column is left out."""
+        return self.head[1] if any(row.label for row in self.rows) else ""
+
+    @property
+    def shown_head(self) -> Sequence[str]:
+        """The heads of the columns that are shown."""
+        return self.head if self.labels else [self.head[0], *self.head[2:]]
+
+    @property
+    def csv(self) -> str:
+        """The table as a link."""
+        rows = [[row.group, row.label, row.overall, *(cell.text for cell in row.cells)] for row in self.rows]
+        return csv_link.link(self.head, rows)
+
+    @property
+    def file(self) -> str:
+        """The name of its file."""
+        return csv_link.file_name(self.caption)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether to offer a filter."""
+        return len(self.rows) > MANY_ROWS
+
+    is_narrow: ClassVar[bool] = False
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -105,16 +186,38 @@ class Grid:
     title: str = ""
     text: frozenset[int] = frozenset()
     note: str = ""
+    full: Sequence[Sequence[str]] = ()
+
+    @property
+    def csv(self) -> str:
+        """The table as a link; `full` in its place, heads first, where the page shows a shorter one."""
+        return csv_link.link(*(self.full[0], self.full[1:]) if self.full else (self.head, self.rows))
+
+    @property
+    def file(self) -> str:
+        """The name of its file."""
+        return csv_link.file_name(self.title or self.caption)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether to offer a filter."""
+        return len(self.rows) > MANY_ROWS
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether a long table is so narrow that it is printed in two columns."""
+        return len(self.rows) > MANY_ROWS and len(self.head) <= 3
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: inline SVG, and a caption."""
+    """A figure: inline SVG, and a caption; a wide one takes the whole width."""
 
     kind: ClassVar[str] = "figure"
     svg: str
     caption: str
     title: str = ""
+    wide: bool = False
 
 
 @dataclass(frozen=True)
@@ -134,7 +237,7 @@ class Code:
     text: str
 
 
-Part = Text | Checks | Cards | Heat | Grid | Figure | Beside | Code
+Part = Text | Checks | Cards | Facts | Steps | Heat | Grid | Figure | Beside | Code
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,9 @@ def rows(model: Any, material: TableMaterial) -> Section:
 
 
 def _typical_grid(material: TableMaterial) -> Part:
-    found = [[cut(r.class_name), f"row {r.row}", r.why, *_quoted(material, r.row)] for r in material.typical]
+    found = [
+        [_class(material, r.class_name), f"row {r.row}", r.why, *_quoted(material, r.row)] for r in material.typical
+    ]
     caption = "The documents whose class is most certain, and the words that favour it; long documents are more certain"
     head = ["class", "row", "by", *_quoted_head(material)]
     return Grid(caption, head, found, "Typical of each class", frozenset({1, 2, 3}))
@@ -40,8 +42,10 @@ def _uncertain_grid(material: TableMaterial) -> Part:
     found = [
         [
             f"row {r.row}",
-            f"{cut(r.classes[0])} {percent(r.probability[0])}",
-            f"{cut(r.classes[1])} {percent(r.probability[1])}",
+            *(
+                material.tagged(name, f"{cut(name)} {percent(p)}")
+                for name, p in zip(r.classes, r.probability, strict=True)
+            ),
             r.why,
             *_quoted(material, r.row),
         ]
@@ -54,7 +58,13 @@ def _uncertain_grid(material: TableMaterial) -> Part:
 
 def _surprising_grid(material: TableMaterial) -> Part:
     found = [
-        [f"row {r.row}", cut(r.class_name), one_in(r.tail, 1 / DRAWS), r.why, *_quoted(material, r.row)]
+        [
+            f"row {r.row}",
+            _class(material, r.class_name),
+            one_in(r.tail, 1 / DRAWS),
+            r.why,
+            *_quoted(material, r.row),
+        ]
         for r in material.surprising
     ]
     alike = ", and texts as long," if has_text(material.model) else ","
@@ -64,6 +74,10 @@ def _surprising_grid(material: TableMaterial) -> Part:
     )
     head = ["row", "class", "as improbable", "why", *_quoted_head(material)]
     return Grid(caption, head, found, "Improbable rows", frozenset({1, 2, 3, 4}))
+
+
+def _class(material: TableMaterial, name: str) -> str:
+    return material.tagged(name, cut(name))
 
 
 def _quoted_head(material: TableMaterial) -> list[str]:

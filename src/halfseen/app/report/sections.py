@@ -1,4 +1,4 @@
-"""The section that the reports of all families share: how to reproduce the result."""
+"""The sections that the reports of all families share: methods for a paper, and how to reproduce the result."""
 
 from __future__ import annotations
 
@@ -11,15 +11,24 @@ from halfseen.app.report.parts import Beside, Code, Grid, Part, Section, Text
 from halfseen.app.versions import versions
 from halfseen.estimators.publication import methods_paragraph
 from halfseen.estimators.publication.facts import has_likelihood
+from halfseen.estimators.publication.methods import citation
+from halfseen.kinds.wording import number
 
 MOST_PARAMETERS = 300  # rows of the table of parameters
+
+
+def methods(model: Any, material: Material) -> Section | None:
+    """A paragraph for the section on methods of a paper, and what to cite; None where there is no likelihood."""
+    if not hasattr(model, "_paper_name") or not has_likelihood(model):
+        return None
+    lead = "A paragraph for the section on methods, with the figures of this fit, and what to cite."
+    parts = [Text(methods_paragraph(model), copied=True), Text(citation(), "To cite", copied=True)]
+    return Section("methods", "For a paper", lead, parts)
 
 
 def reproduce(model: Any, material: Material) -> Section:
     """How to reproduce the result: command, versions, options, parameters."""
     parts: list[Part] = []
-    if hasattr(model, "_paper_name") and has_likelihood(model):
-        parts.append(Text(methods_paragraph(model), "For the section on methods of a paper"))
     if material.command:
         parts.append(Code("Command", material.command))
     parts.append(Code("Python", _python(model, material)))
@@ -28,7 +37,8 @@ def reproduce(model: Any, material: Material) -> Section:
     left = Grid("Options of the model", ["option", "value"], options, "Options", frozenset({1}))
     right = Grid("Versions of what was used", ["library", "version"], named, "Versions", frozenset({1}))
     parts.append(Beside([left, right]))
-    parts.extend(_parameters(model))
+    if not material.shows_errors:
+        parts.extend(_parameters(model))
     seed = getattr(model, "random_state", None)
     lead = "The same data, options, seed and versions on the same type of machine give the same result, bit for bit."
     if seed is None and getattr(model, "restarts_", {"n_init": 0})["n_init"] > 1:
@@ -72,4 +82,4 @@ def _parameters(model: Any) -> list[Part]:
 
 
 def _cell(cell: Any) -> str:
-    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+    return number(cell, 4) if isinstance(cell, float) else str(cell)

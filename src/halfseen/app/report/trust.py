@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
-import narwhals as nw
+import numpy as np
 
 from halfseen.analysis.residuals import LARGE
-from halfseen.app.report.figures import svg
+from halfseen.app.report.charts import bars, lines
+from halfseen.app.report.checks import runner_up, tried_sizes
 from halfseen.app.report.material import MOST_PAIRED, TableMaterial
 from halfseen.app.report.parts import Beside, Figure, Grid, Part, Section, Text
 from halfseen.app.report.words import count, listed, percent, plural
 from halfseen.estimators.convergence import ended
-from halfseen.plots import tables as table_plots
+from halfseen.leaves.leaf import Floats
 
-
-def tried_sizes(model: Any) -> dict[str, list[Any]]:
-    """Return the figures of the numbers of classes tried, by name; empty where there are none."""
-    found = getattr(model, "selection_", None)
-    return {} if found is None else nw.from_native(found).to_dict(as_series=False)
+CERTAINTY = (0.7, 0.9, 0.99)
+CERTAINTY_WORDS = ("below 70%", "70 to 90%", "90 to 99%", "99% or more")
 
 
 def choice(model: Any, what: tuple[str, str] = ("class", "classes")) -> str:
@@ -44,13 +42,13 @@ def trust(model: Any, material: TableMaterial) -> Section:
     """Number of classes, starts, certainty, residuals between columns."""
     parts: list[Part] = [_sample_note(material)] if material.seen.is_sample else []
     figures = [figure for figure in (selection_figure(model), trace_figure(model)) if figure is not None]
+    seen = material.seen
+    if len(seen.class_names) > 1:
+        figures.append(certainty_figure(seen.proba, seen.class_names, seen.table.weight, ("row", "class")))
     if figures:
         parts.append(Beside(figures))
     parts += tests_grid(model)
     parts += starts_text(model)
-    names = material.seen.class_names
-    if len(names) > 1:
-        parts.append(_certainty_figure(material))
     parts.append(_residual_grid(material))
     lead = (
         "How the number of classes was chosen, whether the fit converged, how certain the classes of the rows are, and "
@@ -75,9 +73,7 @@ def selection_figure(model: Any, what: tuple[str, str] = ("class", "classes")) -
     several = len(set(tried["n_components"])) > 1
     axis = f"the number of {what[1]}" if several else "the shape of covariance"
     label = f"Information criteria against {axis}; the {model.criterion.upper()} chosen is at {_named(tried, what)}."
-    drawing = svg(
-        partial(table_plots.draw_selection, tried, model.criterion, what=what[1]), "selection", (5.6, 3.6), label
-    )
+    drawing = lines.selection(tried, model.criterion, what[1], label)
     title = f"Number of {what[1]}" if several else "Shape of covariance"
     return Figure(drawing, _chosen(tried, model.criterion, what), title)
 
@@ -106,9 +102,7 @@ def tests_grid(model: Any) -> list[Part]:
 
 def _chosen(tried: dict[str, list[Any]], criterion: str, what: tuple[str, str]) -> str:
     """Return which has the lowest criterion, and the difference to the next."""
-    chosen, values = tried["chosen"].index(True), tried[criterion]
-    second = min((i for i in range(len(values)) if i != chosen), key=values.__getitem__)
-    gap = values[second] - values[chosen]
+    second, gap = runner_up(tried, criterion)
     other = _named(tried, what, second) if "covariance" in tried else str(tried["n_components"][second])
     if gap < 0:
         return f"Chosen: {_named(tried, what)}. {other} has a lower {criterion.upper()}, but its fit collapsed."
@@ -130,35 +124,38 @@ def trace_figure(model: Any) -> Figure | None:
     if len(trace) < 4:  # with nothing hidden it ends after a few steps
         return None
     label = f"Objective after each of {len(trace)} steps, rising to {trace[-1]:,.1f}."
-    drawing = svg(partial(table_plots.draw_trace, trace), "trace", (5.6, 3.6), label)
+    drawing = lines.trace(trace, "iteration", "objective: log-likelihood + log-prior", label)
     end = ended(model.stop_reason_, model.n_iter_)
     return Figure(drawing, f"Objective of the best start by iteration; {end}.", "Objective")
 
 
 def starts_text(model: Any) -> list[Part]:
-    """Return the objectives that the starts reached."""
+    """Return the objectives that the starts reached; where all are the same, in a sentence."""
     starts = getattr(model, "restarts_", None)
     if starts is None or starts["n_init"] < 2:
         return []
-    rows = [
-        [f"run {i + 1}", f"{objective:,.3f}", f"{starts['objectives'][0] - objective:,.3f}"]
-        for i, objective in enumerate(starts["objectives"][:8])
-    ]
     caption = (
         f"{starts['n_init']} random starts; {starts['n_reached_best']} of them reached the best objective. Those that "
         "clearly ended below it were dropped on the way."
     )
-    return [Grid(caption, ["", "objective", "below the best"], rows, "Do the starts agree?")]
+    title, best = "Do the starts agree?", starts["objectives"][0]
+    objectives = starts["objectives"][:8]
+    if best - objectives[-1] < 0.0005:
+        return [Text(caption, title)]
+    rows = [[f"run {i + 1}", f"{objective:,.3f}", f"{best - objective:,.3f}"] for i, objective in enumerate(objectives)]
+    return [Grid(caption, ["", "objective", "below the best"], rows, title)]
 
 
-def _certainty_figure(material: TableMaterial) -> Figure:
-    seen = material.seen
-    names = seen.class_names
-    label = f"Bars of the probability of the most likely class; on average {percent(material.mean_certainty)}."
-    draw = partial(table_plots.draw_certainty, seen.proba, names, seen.table.weight)
-    drawing = svg(draw, "certainty", (8.2, 1.3 + 0.36 * len(names)), label)
-    caption = f"Rows by their most likely class, and its probability. The mean is {percent(material.mean_certainty)}."
-    return Figure(drawing, caption, "How certain are the classes of the rows?")
+def certainty_figure(proba: Floats, names: Sequence[str], weight: Floats, of: tuple[str, str]) -> Figure:
+    """Draw how certain the classes of the rows are; `of` is what is counted, and what it belongs to."""
+    counts = np.zeros((len(names), len(CERTAINTY_WORDS)))
+    highest = proba.max(axis=1)
+    np.add.at(counts, (proba.argmax(axis=1), np.searchsorted(CERTAINTY, highest, side="right")), weight)
+    mean, many = percent(float(np.average(highest, weights=weight))), "classes" if of[1] == "class" else f"{of[1]}s"
+    label = f"Bars of the probability of the most likely {of[1]}; on average {mean}."
+    drawing = bars.graded(counts, CERTAINTY_WORDS, names, of[0], label)
+    caption = f"{of[0].capitalize()}s by their most likely {of[1]}, and its probability. The mean is {mean}."
+    return Figure(drawing, caption, f"How certain are the {many} of the {of[0]}s?")
 
 
 def _residual_grid(material: TableMaterial) -> Part:

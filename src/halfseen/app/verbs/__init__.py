@@ -12,19 +12,20 @@ from typing import Any
 from halfseen.app import signals
 
 DONE, WRONG_DATA, WRONG_COMMAND = 0, 1, 2
-OWN = ("compare", "doctor", "explain", "fit", "info", "query", "report", "score", "test")  # those with a file
+OWN = ("compare", "doctor", "explain", "fit", "info", "query", "rename", "report", "score", "test")  # those with a file
 
 
 def run(verb: str, request: Mapping[str, Any]) -> int:
     """Run a verb and return the exit code."""
     from halfseen.app import console
+    from halfseen.app.bundled_texts import with_texts
     from halfseen.app.flags import translator
     from halfseen.app.glob import with_pattern
     from halfseen.errors import HalfseenError, InterruptedWarning, ParameterError
 
     translate = translator(verb, request)
     try:
-        request = with_pattern(request)
+        request = with_pattern(with_texts(request))
         with console.shown_warnings(translate) as seen:
             if verb in OWN:
                 import_module(f"halfseen.app.verbs.{verb}").run({**request, "translate": translate})

@@ -17,4 +17,4 @@ def run(request: Mapping[str, Any]) -> None:
         console.show(str(found))
         return
     found.save(request["output"])
-    console.note(f"page: {request['output']}")
+    console.wrote("page", request["output"])

@@ -6,16 +6,19 @@ import shlex
 import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from halfseen.app import console, dispatch, dry_run
+from halfseen.app import console, dispatch, dry_run, options, status_line
 from halfseen.app.description import described
 from halfseen.app.model_file import save
 from halfseen.engine.services.checkpoint import checkpoint, in_use
 from halfseen.engine.services.progress import watching
 from halfseen.errors import ParameterError
+from halfseen.estimators.base import new_names
 from halfseen.estimators.convergence import unfinished
+from halfseen.families.family import Family
 
 
 def run(request: Mapping[str, Any]) -> None:
@@ -23,6 +26,7 @@ def run(request: Mapping[str, Any]) -> None:
     family = dispatch.family_named(request["model"])
     dispatch.check_fit(family, request)
     request = _with_prior(request)
+    _names(request)
     commands = family.module("cli")
     if request["dry_run"]:
         dry_run.show(commands.prepare(request), request)
@@ -33,9 +37,10 @@ def run(request: Mapping[str, Any]) -> None:
     _check_checkpoint(kept, request["resume"])
     command = _command()
     with nullcontext() if kept is None else checkpoint(kept):  # which is kept until the model is in its file
-        with console.progress() as watch, watching(watch):
-            fitted = commands.fit(request)
+        with console.progress(_components(family, request["model"])) as watch, watching(watch):
+            fitted = _named(commands.fit(request), family, request)
         fitted.model._origin = fitted.model._origin._replace(command=command, reading=fitted.reading)
+        status_line.say("describing the model" if output is None else f"writing {Path(output).name}")
         if output is not None:
             save(fitted.model, output)
     first = unfinished(fitted.model)
@@ -51,14 +56,15 @@ def run(request: Mapping[str, Any]) -> None:
         if event != first:
             console.note(f"note: {request['translate'](event)}")
     if output is not None:
-        console.note(f"{'unfinished model' if first else 'model'}: {output}")
+        console.wrote("unfinished model" if first else "model", output)
     if first:
         console.note(_how_to_continue(kept, family.resumes))
     if request["report"] is not None:
+        status_line.say("writing the report")
         from halfseen.app.report.page import report
 
         report(fitted.model, fitted.X, request["report"], command=command)
-        console.note(f"report: {request['report']}")
+        console.wrote("report", request["report"])
 
 
 def _with_prior(request: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -68,6 +74,39 @@ def _with_prior(request: Mapping[str, Any]) -> Mapping[str, Any]:
     if request["prior"] not in (None, "none"):
         raise ParameterError(f"--ml means no prior: leave out --prior {request['prior']}, or --ml.")
     return {**request, "prior": "none"}
+
+
+def _names(request: Mapping[str, Any]) -> list[str]:
+    """Return the names of --names; refuse too many or too few for a given number of classes."""
+    found = options.names(request["names"])
+    if not found:
+        return []
+    if request.get("target") is not None:
+        raise ParameterError("--names cannot be used with --target: the classes are those of the target.")
+    if request["classes"].isdecimal():
+        try:
+            new_names(found, range(int(request["classes"])), "class")
+        except ParameterError as error:
+            raise ParameterError(f"--names {request['names']}: {error}") from None
+    return found
+
+
+def _named(fitted: dispatch.Fitted, family: Family, request: Mapping[str, Any]) -> dispatch.Fitted:
+    """Return a fit with the names of --names; where their number is not that of the classes, a note says so."""
+    names = _names(request)
+    if not names:
+        return fitted
+    try:
+        return replace(fitted, model=family.module("cli").rename(fitted.model, names, request))
+    except ParameterError as error:
+        console.note(f"note: --names was not used: {error} halfseen rename names them.")
+        return fitted
+
+
+def _components(family: Family, word: str) -> str:
+    """Return what the components of a model are called, if their number is what --classes gives."""
+    counted = "classes" not in family.refused.get("fit", {}) and (not family.forms or word in family.models)
+    return family.component[1] if counted else ""
 
 
 def _check_output(output: str | None) -> None:

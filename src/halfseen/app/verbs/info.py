@@ -14,6 +14,7 @@ from halfseen.app.model_file import load, read_record
 from halfseen.engine.services.progress import watching
 from halfseen.errors import ParameterError
 from halfseen.estimators.publication import methods_paragraph
+from halfseen.kinds.wording import number
 
 
 def run(request: Mapping[str, Any]) -> None:
@@ -42,14 +43,14 @@ def run(request: Mapping[str, Any]) -> None:
 
 def _show_parameters(model: Any) -> None:
     frame = nw.from_native(model.to_frame())
-    rows = [[f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row] for row in frame.iter_rows()]
+    rows = [[number(cell, 6) if isinstance(cell, float) else cell for cell in row] for row in frame.iter_rows()]
     console.show_table(frame.columns, rows, left=3)
 
 
 def _show_errors(model: Any, request: Mapping[str, Any]) -> None:
     reading = dispatch.reading_of(model)
     asked = {**request, "data": request["errors"], "sql": None, "missing": None, "target": None}
-    with console.progress() as watch, watching(watch):
+    with console.progress(dispatch.family_of(model).component[1]) as watch, watching(watch):
         found = dispatch.command(model, "errors")(model, reading, asked)
     if request["json"]:
         console.show_json(nw.from_native(found.to_frame(), eager_only=True).rows(named=True))

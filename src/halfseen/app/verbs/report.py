@@ -22,4 +22,4 @@ def run(request: Mapping[str, Any]) -> None:
         costs = read_costs(request["cost"], class_names(loaded))[1]
     output = request["output"]
     report(loaded, found.X, output, cost=costs, command=loaded._origin.command)
-    console.note(f"report: {output}")
+    console.wrote("report", output)

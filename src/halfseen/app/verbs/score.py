@@ -38,7 +38,7 @@ def run(request: Mapping[str, Any]) -> None:
     if request["bootstrap"] is not None and not request["details"]:
         raise ParameterError("--bootstrap is for the residuals of --details: add --details.")
     if request["details"]:
-        with console.progress() as watch, watching(watch):
+        with console.progress(dispatch.family_of(loaded).component[1]) as watch, watching(watch):
             found = dispatch.command(loaded, "details")(loaded, reading, request)
         _show_details(found, request["json"])
         return

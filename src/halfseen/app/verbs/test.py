@@ -14,7 +14,7 @@ def run(request: Mapping[str, Any]) -> None:
     loaded = dispatch.model_to_use(request["model"])
     test = dispatch.command(loaded, "test")
     dispatch.check_use(loaded, "test", request)
-    with console.progress() as watch, watching(watch):
+    with console.progress(dispatch.family_of(loaded).component[1]) as watch, watching(watch):
         found = test(loaded, dispatch.reading_of(loaded), request)
     if request["json"]:
         console.show_json(found.to_dict())

@@ -362,7 +362,7 @@ class Contest:
             return
         run.rule, run.reason = plan.rule, None
         for _ in em(self._pass(plan.assign), [run]):
-            self._report()
+            self._report(polishing=True)
 
     def result(self, interrupted: bool) -> Search:
         """Return what was found."""
@@ -372,8 +372,8 @@ class Contest:
         others = [objective for _, objective in sorted(self._compared, reverse=True)[1:]]
         return Search(self.best, [self.best.objective, *others], self.n_starts, self.n_agree, interrupted)
 
-    def _report(self) -> None:
-        report(self._all(), self.n_starts, self.plan.max_iter)
+    def _report(self, polishing: bool = False) -> None:
+        report(self._all(), self.n_starts, self.plan.max_iter, polishing=polishing)
 
     def _pass(self, assign: Assign) -> Callable[[Sequence[EMRun]], list[Step]]:
         """Return the E-step of all active runs, in one pass over the data, each with its own generators."""

@@ -31,6 +31,8 @@ class Progress:
     n_passes : int               passes over the data made by the leading start
     max_iter : int               most passes it may make
     objective : float or None    the best so far; None while annealing, when objectives do not compare
+    loglik : float or None       its log-likelihood, without the prior; None while annealing, and in hard mode
+    polishing : bool             whether all starts have ended and the best is brought to the tolerance
     """
 
     n_components: int
@@ -39,6 +41,8 @@ class Progress:
     n_passes: int
     max_iter: int
     objective: float | None
+    loglik: float | None = None
+    polishing: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ def watching(watcher: Watcher) -> Iterator[None]:
         _watcher.reset(token)
 
 
-def report(runs: Sequence[EMRun], n_starts: int, max_iter: int, warm: bool = False) -> None:
+def report(runs: Sequence[EMRun], n_starts: int, max_iter: int, warm: bool = False, polishing: bool = False) -> None:
     """Call the watcher, if there is one, with the state of the runs; `warm`: they are being annealed."""
     watcher = _watcher.get()
     if watcher is None:
@@ -96,6 +100,8 @@ def report(runs: Sequence[EMRun], n_starts: int, max_iter: int, warm: bool = Fal
             n_passes=leader.n_passes,
             max_iter=max_iter,
             objective=None if warm else leader.objective,
+            loglik=None if warm or leader.step is None or leader.assign.mode == "hard" else leader.step.loglik,
+            polishing=polishing,
         )
     )
 

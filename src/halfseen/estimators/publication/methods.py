@@ -47,6 +47,22 @@ def methods_paragraph(model: Any) -> str:
     return " ".join(_sentences(model))
 
 
+def citation() -> str:
+    """Return what to cite: the software, and the algorithm.
+
+    Examples
+    --------
+    >>> print(citation().split(". ")[0])
+    The halfseen developers
+    """
+    return (
+        f"The halfseen developers. halfseen: learning from incomplete data by expectation-maximization, version "
+        f"{__version__}. github.com/halfseen/halfseen. The algorithm: Dempster, A. P., Laird, N. M., Rubin, D. B. "
+        "(1977). Maximum likelihood from incomplete data via the EM algorithm. Journal of the Royal Statistical "
+        "Society, Series B, 39(1), 1-38."
+    )
+
+
 def _sentences(model: Any) -> Iterator[str]:
     yield f"A {model._paper_name}{_size(model)} was fitted to {_data(model)} by {_estimator(model)}."
     if getattr(model, "_membership", None) is not None:

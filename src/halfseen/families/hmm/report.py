@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -14,9 +14,10 @@ from halfseen.analysis.missing_values import count as count_missing
 from halfseen.app.report import checks as shared
 from halfseen.app.report import missing_values as of_tables
 from halfseen.app.report import trust
+from halfseen.app.report.charts import strips
 from halfseen.app.report.errors import errors
-from halfseen.app.report.figures import svg
 from halfseen.app.report.material import Material
+from halfseen.app.report.next_steps import files_of
 from halfseen.app.report.parts import (
     Beside,
     Card,
@@ -30,18 +31,19 @@ from halfseen.app.report.parts import (
     HeatRow,
     Part,
     Section,
+    Step,
+    Steps,
     Text,
 )
-from halfseen.app.report.sections import reproduce
+from halfseen.app.report.sections import methods, reproduce
 from halfseen.app.report.words import count, cut, listed, percent, plural
 from halfseen.data.sequences import plainly
 from halfseen.errors import ParameterError
 from halfseen.estimators.table.profile import profiles_of
-from halfseen.families.hmm import plots as timeline
+from halfseen.estimators.table.scatter import places
 from halfseen.families.hmm.imputation_check import SequenceCells
 from halfseen.families.hmm.scored_sequences import ScoredSequences, score_sequences
-from halfseen.kinds.kind import ColumnProfile
-from halfseen.plots import tables as table_plots
+from halfseen.kinds.records import ColumnProfile
 
 MOST_STEPS = 300  # of a sequence in a picture
 MOST_BARS = 16  # sequences in one picture
@@ -61,6 +63,20 @@ class ChainMaterial(Material):
             if value is not None:
                 raise ParameterError(f"report: {name}= does not apply to an HMM.")
         return cls(model, X, command=command)
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return steps and sequences, and the times that they cover."""
+        found = [("Steps", count(len(self.seen.path))), ("Sequences", count(len(self.seen.lengths)))]
+        times = self.seen.cut.times
+        if times is not None and len(times):
+            first, last = (str(plainly(end)) for end in (min(times), max(times)))
+            found.append(("Time", f"{_short_time(first)} to {_short_time(last)}"))
+        return found
+
+    @cached_property
+    def colours(self) -> dict[str, int]:
+        """The colour of each state."""
+        return {name: k for k, name in enumerate(self.model.state_names_)}
 
     def reading(self) -> dict[str, Any]:
         """Return the columns of group and time that the fit had."""
@@ -106,7 +122,7 @@ class ChainMaterial(Material):
     def when(self, n: int) -> str:
         """The name of step n of all: its time, or its number in its sequence."""
         times = self.seen.cut.times
-        return f"step {self.seen.place(n)[1]}" if times is None else str(plainly(times[n]))
+        return f"step {self.seen.place(n)[1]}" if times is None else _short_time(str(plainly(times[n])))
 
     @cached_property
     def shown(self) -> list[int]:
@@ -115,15 +131,42 @@ class ChainMaterial(Material):
         return sorted(order.tolist())
 
 
+def _short_time(words: str) -> str:
+    """Return a time without a clock that stands at midnight."""
+    return words.removesuffix(" 00:00:00").removesuffix("T00:00:00")
+
+
 # ---- the answer --------------------------------------------------------------------------------------------------
 
 
 def answer(model: Any, material: ChainMaterial) -> Section:
     """Three sentences, and checks of reliability."""
     checks = sorted(_checks(model, material), key=lambda check: check.fine)
-    return Section(
-        "answer", "The answer", " ".join(_sentences(model, material)), [Checks(checks, "Before you rely on it")]
-    )
+    parts: list[Part] = [_cards(model, material), _next_steps(model, material), Checks(checks, "Before you rely on it")]
+    return Section("answer", "Summary", " ".join(_sentences(model, material)), parts)
+
+
+def _cards(model: Any, material: ChainMaterial) -> Cards:
+    """Return a card per state: its share of the steps, its duration, and the columns that mark it."""
+    inside = 1 if model._inside is None else model._inside.shape[1]
+    cards = []
+    for k, name in enumerate(model.state_names_):
+        share = float(model.occupancy_[k])
+        found = [trait for m in range(inside) for trait in shared.traits(material.profiles, k * inside + m, least=0.0)]
+        cards.append(Card(name, share, percent(share), found, "of the steps", _stay(model, k), k))
+    more = f", each a mixture of {inside} components" if inside > 1 else ""
+    return Cards(cards, f"The states, and what marks them{more}")
+
+
+def _next_steps(model: Any, material: ChainMaterial) -> Steps:
+    model_file, data = files_of(model, material) or ("MODEL.halfseen", "DATA")
+    steps = [
+        Step("Write the state of every step:", f"halfseen predict {model_file} {data} -o states.csv"),
+        Step("Forecast the steps to come:", f"halfseen forecast {model_file} {data}"),
+    ]
+    if material.missing_values.n_missing:
+        steps.append(Step("Fill in the missing values:", f"halfseen impute {model_file} {data} -o filled.csv"))
+    return Steps(steps)
 
 
 def _sentences(model: Any, material: ChainMaterial) -> Iterator[str]:
@@ -155,6 +198,7 @@ def _checks(model: Any, material: ChainMaterial) -> Iterator[Check]:
     yield shared.converged(model)
     yield from shared.likelihood(model)
     yield from shared.starts(model)
+    yield from shared.close_call(model, ("state", "states"))
     if model.n_components_ > 1:
         sure = material.mean_certainty
         text = f"The most likely state of a step has a mean probability of {sure:.2f}."
@@ -167,8 +211,16 @@ def _checks(model: Any, material: ChainMaterial) -> Iterator[Check]:
     if small:
         yield Check(False, "Rare states", f"Too few steps for reliable estimates: {listed(small)}.")
     yield from _few_visits(model, material)
-    yield from (Check(False, "Event", f"{event[:1].upper()}{event[1:]}.") for event in getattr(model, "events_", ()))
+    yield from shared.events(model)
+    yield from _like_counts(model, material)
     yield shared.missing_check(material)
+
+
+def _like_counts(model: Any, material: ChainMaterial) -> Iterator[Check]:
+    columns, values = places(material.seen.sequences.steps)
+    if model._inside is None and columns:
+        own = [material.profiles[j] for j in columns]
+        yield from shared.like_counts(own, values, model.occupancy_, getattr(model, "events_", ()))
 
 
 def _few_visits(model: Any, material: ChainMaterial) -> Iterator[Check]:
@@ -189,20 +241,6 @@ def _few_visits(model: Any, material: ChainMaterial) -> Iterator[Check]:
 # ---- states ------------------------------------------------------------------------------------------------------
 
 
-def states(model: Any, material: ChainMaterial) -> Section:
-    """A card per state."""
-    inside = 1 if model._inside is None else model._inside.shape[1]
-    cards = []
-    for k, name in enumerate(model.state_names_):
-        share = float(model.occupancy_[k])
-        traits = [trait for m in range(inside) for trait in shared.traits(material.profiles, k * inside + m)]
-        cards.append(Card(name, share, percent(share), traits, "of the steps", _stay(model, k)))
-    lead = "Share of the steps in each state, its duration, and the columns in which it differs most from all steps."
-    if inside > 1:
-        lead += f" Each state is a mixture of {inside} components; the columns of all of them are listed."
-    return Section("states", "The states", lead, [Cards(cards)])
-
-
 def _stay(model: Any, k: int) -> str:
     words = model._stay(k).partition(", ")[2]
     return f"{words[:1].upper()}{words[1:]}"
@@ -215,7 +253,8 @@ def transitions(model: Any, material: ChainMaterial) -> Section | None:
     rows = []
     for k, name in enumerate(model.state_names_):
         cells = [_cell(float(p), name, other) for p, other in zip(model.transmat_[k], model.state_names_, strict=True)]
-        rows.append(HeatRow(name, _steps(float(model.dwell_[k])), percent(float(model.stationary_[k])), cells))
+        stay, long_run = _steps(float(model.dwell_[k])), percent(float(model.stationary_[k]))
+        rows.append(HeatRow(material.tagged(name), stay, long_run, cells))
     start = [f"{cut(name)} {percent(p)}" for name, p in zip(model.state_names_, model.startprob_, strict=True) if p > 0]
     note = f"At the first step: {listed(start)}."
     if (np.asarray(model._topology.dwell) > 1).any():
@@ -224,7 +263,7 @@ def transitions(model: Any, material: ChainMaterial) -> Section | None:
         "The probability that the state of the column follows that of the row; on the diagonal the state stays. A dot "
         "is an impossible transition. The long run is the share of time after many steps."
     )
-    head = ["from", "duration", "long run", *[f"to {name}" for name in model.state_names_]]
+    head = ["from", "duration", "long run", *[material.tagged(name, f"to {name}") for name in model.state_names_]]
     heat = Heat("Transition probabilities", head, rows, note, arrows=False)
     return Section("transitions", "Transitions", lead, [heat])
 
@@ -246,7 +285,7 @@ def along_time(model: Any, material: ChainMaterial) -> Section | None:
     if len(shown) > 1:
         parts.append(_paths_figure(material))
     longest = sorted(shown, key=lambda b: -int(seen.lengths[b]))[:MOST_TIMELINES]
-    parts += [_timeline_figure(material, b, i) for i, b in enumerate(longest)]
+    parts += [part for b in longest for part in _timeline(material, b)]
     left_out = len(seen.lengths) - len(shown)
     lead = "The height of a colour is the probability of its state at a step given the whole sequence."
     if left_out:
@@ -260,25 +299,40 @@ def along_time(model: Any, material: ChainMaterial) -> Section | None:
 
 def _paths_figure(material: ChainMaterial) -> Figure:
     seen, shown = material.seen, material.shown
-    labels = [cut(material.sequence(b)) for b in shown]
+    labels = [material.sequence(b) for b in shown]
     label = f"Best paths of {len(shown)} sequences: a bar for each, coloured by state."
-    draw = partial(timeline.draw_paths, seen, shown, labels, MOST_STEPS)
-    drawing = svg(lambda ax: draw(ax=ax), "paths", (9.0, 1.3 + 0.3 * len(shown)), label)
+    found = [seen.path[seen.steps(b)][:MOST_STEPS] for b in shown]
+    drawing = strips.paths(found, labels, seen.model.state_names_, label)
     return Figure(drawing, "The best path of each sequence as a whole, step by step.", "States of the sequences")
 
 
-def _timeline_figure(material: ChainMaterial, b: int, i: int) -> Figure:
+def _timeline(material: ChainMaterial, b: int) -> list[Part]:
+    """Draw a sequence in strips, after a sentence on it."""
     name, seen = material.sequence(b), material.seen
+    whole = seen.steps(b)
+    part = slice(whole.start, min(whole.stop, whole.start + MOST_STEPS))
     shares = [
         f"{percent(float(share))} {state}"
-        for state, share in zip(material.model.state_names_, seen.resp[seen.steps(b)].mean(axis=0), strict=True)
+        for state, share in zip(material.model.state_names_, seen.resp[whole].mean(axis=0), strict=True)
     ]
+    column, values = _numbers(material, part)
+    line = "" if values is None else f" The line is {cut(column)}, with gaps where it is missing."
     label = f"Probabilities of states over {name}: {listed(shares)} on average."
-    drawing = svg(lambda ax: timeline.draw_timeline(seen, b, None, MOST_STEPS, ax=ax), f"time{i}", (9.0, 3.3), label)
-    column = next((c.name for c in material.model._schema.columns if not c.kind.has_categories), None)
-    line = "" if column is None else f" The line is {cut(column)}, with gaps where it is missing."
-    caption = f"{name}: {listed(shares)}.{line} Ticks at the top are the best path."
-    return Figure(drawing, caption, f"One sequence: {cut(name)}")
+    found = strips.strips(
+        seen.resp[part], values, column, seen.model.state_names_, lambda n: material.when(part.start + n), label
+    )
+    about = Text(f"{listed(shares)}.{line}", f"One sequence: {cut(name)}")
+    return [about, Beside([Figure(drawing, "") for drawing in found])]
+
+
+def _numbers(material: ChainMaterial, part: slice) -> tuple[str, Any]:
+    """Return the first column of numbers or counts in some steps; None where there is none."""
+    schema = material.model._schema
+    columns, values = places(material.seen.sequences.steps.take(part))
+    for at, j in enumerate(columns):
+        if not schema.columns[j].kind.has_categories:
+            return schema.columns[j].name, values[:, at]
+    return "", None
 
 
 # ---- trust, missing values, what to check---------------------------------------------------------------------------
@@ -289,25 +343,16 @@ def trusted(model: Any, material: ChainMaterial) -> Section:
     parts: list[Part] = []
     figures = [trust.selection_figure(model, ("state", "states")), trust.trace_figure(model)]
     drawn = [figure for figure in figures if figure is not None]
+    if model.n_components_ > 1:
+        resp, names = material.seen.resp, model.state_names_
+        drawn.append(trust.certainty_figure(resp, names, np.ones(len(resp)), ("step", "state")))
     if drawn:
         parts.append(Beside(drawn))
     parts += trust.starts_text(model)
-    if model.n_components_ > 1:
-        parts.append(_certainty_figure(material))
     if not parts:
         parts.append(Text("The model was built from given parameters: there is no fit to check."))
     lead = "The number of states, the convergence of the fit, and the certainty of the states of steps."
     return Section("trust", "Can it be trusted?", lead, parts)
-
-
-def _certainty_figure(material: ChainMaterial) -> Figure:
-    resp, names = material.seen.resp, material.model.state_names_
-    sure = percent(material.mean_certainty)
-    label = f"Bars of the probability of the most likely state; on average {sure}."
-    draw = partial(table_plots.draw_certainty, resp, names, np.ones(len(resp)), of=("step", "state"))
-    drawing = svg(draw, "certainty", (8.2, 1.3 + 0.36 * len(names)), label)
-    caption = f"Steps by their most likely state, and its probability. The mean is {sure}."
-    return Figure(drawing, caption, "How certain are the states of the steps?")
 
 
 def missing_values(model: Any, material: ChainMaterial) -> Section:
@@ -321,7 +366,7 @@ def missing_values(model: Any, material: ChainMaterial) -> Section:
         if empty:
             verb = "has" if empty == 1 else "have"
             lead += f" {plural(empty, 'step')} {verb} no observed value; the states there follow from the steps around."
-        parts = [of_tables.missing_figure(material), Text(of_tables.ASSUMED)]
+        parts = [of_tables.missing_patterns(material), Text(of_tables.ASSUMED)]
     parts.append(of_tables.hidden_grid(material))
     return Section("missing", "Missing values", lead, parts)
 
@@ -365,14 +410,19 @@ def _unsure_grid(material: ChainMaterial) -> Part:
     rows = []
     for n in order:
         first, second = np.argsort(-seen.resp[n], kind="stable")[:2].tolist()
-        both = [f"{cut(names[k])} {percent(float(seen.resp[n, k]))}" for k in (first, second)]
+        both = [
+            material.tagged(names[k], f"{cut(names[k])} {percent(float(seen.resp[n, k]))}") for k in (first, second)
+        ]
         n_missing = int(seen.missing[n].sum())
         missing = "" if not n_missing else "all cells" if seen.missing[n].all() else plural(n_missing, "cell")
-        rows.append([material.sequence(seen.place(n)[0]), material.when(n), *both, names[seen.path[n]], missing])
+        where = (material.sequence(seen.place(n)[0]), material.when(n))
+        rows.append([*where, *both, material.tagged(names[seen.path[n]]), missing])
     head = ["sequence", "step", "most probable", "or", "on the best path", "missing"]
     caption = "The steps with the least certain states, given the whole sequence"
     return Grid(caption, head, rows, "Steps between states", frozenset({1, 2, 3, 4, 5}))
 
 
-SECTIONS = [answer, states, transitions, along_time, trusted, missing_values, worth_a_look, errors, reproduce]
+SECTIONS = [
+    answer, along_time, transitions, trusted, missing_values, worth_a_look, errors, methods, reproduce,
+]  # fmt: skip
 MATERIAL = ChainMaterial.gathered

@@ -13,6 +13,7 @@ from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.export import export
 from halfseen.app.fits import of_end
 from halfseen.app.paper_table import table
+from halfseen.app.renaming import rename
 from halfseen.app.tables import (
     batches,
     check,
@@ -32,6 +33,7 @@ from halfseen.estimators.convergence import ended
 from halfseen.families.kmeans.centers import RULES, names_of, ruler
 from halfseen.families.kmeans.estimator import KMeans
 from halfseen.families.kmeans.rows import nearest
+from halfseen.kinds.wording import number
 
 __all__ = [
     "check",
@@ -42,6 +44,7 @@ __all__ = [
     "outcome",
     "predict",
     "prepare",
+    "rename",
     "score",
     "summary",
     "table",
@@ -100,10 +103,15 @@ def predict(model: KMeans, reading: Mapping[str, Any], request: Mapping[str, Any
     with writer(request) as out:
         for batch, X in batches(model, reading, request):
             found = nearest(model, X)
-            answers: dict[str, NDArray[Any]] = {"cluster": found.cluster, "distance": found.distance}
+            answers: dict[str, Any] = {"cluster": _named(model, found.cluster), "distance": found.distance}
             if len(model.cluster_centers_) > 1:
-                answers |= {"second": found.second, "second_distance": found.second_distance}
+                answers |= {"second": _named(model, found.second), "second_distance": found.second_distance}
             out.append(extended(batch, answers))
+
+
+def _named(model: KMeans, clusters: NDArray[Any]) -> Any:
+    """Return clusters by the names that they were given, else by number."""
+    return [model.cluster_names_[k] for k in clusters.tolist()] if model._cluster_names else clusters
 
 
 def score(model: KMeans, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,7 +143,7 @@ def truth(model: KMeans, reading: Mapping[str, Any], request: Mapping[str, Any])
 
 def outcome(model: KMeans) -> str:
     """Return the outcome of the fit in one sentence."""
-    return f"inertia {model.inertia_:,.6g}; {ended(model.stop_reason_, model.n_iter_)}"
+    return f"inertia {number(model.inertia_, 6)}; {ended(model.stop_reason_, model.n_iter_)}"
 
 
 def summary(model: KMeans) -> dict[str, Any]:

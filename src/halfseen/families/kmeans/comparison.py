@@ -59,5 +59,5 @@ class Clusters:
             for d, name in enumerate(self.model._schema.names):
                 size = abs(after[d] - before[d]) / max(float(self.model._spread[d]), 1e-300)
                 if size > LEAST:
-                    moves.append(Move(f"cluster {i}", name, "centre", before[d], after[d], size))
+                    moves.append(Move(self.names[i], name, "centre", before[d], after[d], size))
         return moves

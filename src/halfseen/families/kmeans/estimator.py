@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
@@ -20,7 +22,7 @@ from halfseen.engine.tables.lloyd import PARTS, Held, Plan, Rows, Run, parts, ra
 from halfseen.engine.tables.seeding import STARTS
 from halfseen.errors import ParameterError, warn
 from halfseen.estimators import convergence, options
-from halfseen.estimators.base import Estimator
+from halfseen.estimators.base import Estimator, new_names
 from halfseen.estimators.by_partition import by_partition, features_of, summed
 from halfseen.estimators.named_parameters import NamedParameters
 from halfseen.estimators.publication import Tabulated
@@ -31,6 +33,7 @@ from halfseen.families.kmeans import centers
 from halfseen.families.kmeans.comparison import Clusters
 from halfseen.families.kmeans.imputation_check import ClusterCells
 from halfseen.families.kmeans.points import FEW, Here, Points, centred, spread
+from halfseen.kinds.records import Contrast
 from halfseen.leaves.leaf import Floats
 from halfseen.runners import reading_jobs, runner
 from halfseen.runners.frames import is_elsewhere, rows_of
@@ -54,6 +57,7 @@ def _check_n_init(name: str, value: Any) -> None:
         options.whole(name, value)
 
 
+@options.with_hints
 @dataclass(eq=False, repr=False)
 class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
     """Find clusters by k-means; values may be missing, and rows have weights.
@@ -113,6 +117,7 @@ class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     """
 
     _dtype = "float64"  # of the data, and of `cluster_centers_`
+    _cluster_names = tuple[str, ...]()  # given ones
 
     n_clusters: int = 8
     _: KW_ONLY
@@ -203,7 +208,8 @@ class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
 
         Other runs were over the distinct rows, or had the centres in another order.
         """
-        self.__dict__.pop("labels_", None)  # of an earlier fit
+        for name in ("labels_", "_cluster_names"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         if found is not None and isinstance(found.rows, Held):
             self.labels_, self.cluster_sizes_ = found.rows.labels, found.rows.sizes()
             return
@@ -335,6 +341,23 @@ class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         check_is_fitted(self, "_centred")
         return (self._centred + self._pivot).astype(self._dtype)
 
+    @property
+    def cluster_names_(self) -> tuple[str, ...]:
+        """The names of the clusters: "cluster 0" and so on, until `rename` gives others."""
+        check_is_fitted(self, "_centred")
+        return tuple(centers.names_of(self))
+
+    def rename(self, names: Sequence[Any] | Mapping[Any, Any]) -> Self:
+        """Return a copy whose clusters have these names, in every table, text and file made from it.
+
+        Parameters
+        ----------
+        names : list or dict      all names in order; or by number or present name, {0: "small", "cluster 2": "large"}
+        """
+        renamed = copy(self)
+        renamed._cluster_names = new_names(names, self.cluster_names_, "cluster")
+        return renamed
+
     _paper_name = "k-means clustering"
 
     def _paper_parameters(self) -> NamedParameters:
@@ -458,6 +481,10 @@ class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         values = {"gaussian": as_matrix(cells).astype(np.float64)}
         return ClusterCells(self, Table(self._schema, values, row_weight(cells, sample_weight)))
 
+    def _profiled(self) -> tuple[list[str], list[float | None], list[Contrast], str]:
+        """Return names and shares of the clusters, and how each centre differs from the mean of all rows."""
+        return centers.profiled(self)
+
     def _scatter(self, X: Any, most: int, random_state: int) -> Scatter:
         """Return rows as points, or a random sample of `most` of them."""
         source = self._read(X)
@@ -473,6 +500,7 @@ class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             check_is_fitted(self, "_centred")
         source = read(X)
         source.workers = reading_jobs(self.n_jobs)
+        self._check_features(source, reset)
         validate_data(self, source.for_sklearn(X), reset=reset, skip_check_array=True)
         return source
 

@@ -10,7 +10,7 @@ FAMILY = Family(
     estimators={"KMeans": "estimator"},
     models={"kmeans": "k-means"},
     component=("cluster", "clusters"),
-    verbs=("fit", "predict", "impute", "check", "score", "data", "truth", "export", "table"),
+    verbs=("fit", "predict", "impute", "check", "score", "data", "rename", "truth", "export", "table"),
     refused={
         "fit": {
             "target": "k-means has no column to predict; --model classes and gaussian do",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Self
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,10 +13,11 @@ from numpy.typing import ArrayLike
 from halfseen.analysis.imputation_check import HiddenCells, check_imputation
 from halfseen.analysis.missing_values import MissingByClass, MissingValues, missing_by_class_of
 from halfseen.analysis.missing_values import count as count_missing
+from halfseen.app.report.charts import bars, lines
 from halfseen.app.report.checks import FAR, MOST_HEAT_ROWS, N_TRAITS, advice, events, missing_check
-from halfseen.app.report.figures import svg
 from halfseen.app.report.material import MOST_ROWS, TOP_ROWS, Material
-from halfseen.app.report.missing_values import hidden_grid, missing_figure, missing_grid
+from halfseen.app.report.missing_values import hidden_grid, patterns_and_classes
+from halfseen.app.report.next_steps import files_of
 from halfseen.app.report.parts import (
     Beside,
     Card,
@@ -29,22 +31,23 @@ from halfseen.app.report.parts import (
     HeatRow,
     Part,
     Section,
+    Step,
+    Steps,
     Text,
     Trait,
 )
+from halfseen.app.report.pictures import pictures
 from halfseen.app.report.sections import reproduce
 from halfseen.app.report.words import count, cut, listed, number, percent, plural
 from halfseen.data import read
 from halfseen.estimators.convergence import ended
+from halfseen.estimators.table.scatter import places
 from halfseen.families.kmeans import rows as centred
-from halfseen.families.kmeans.centers import RULES, contrast, names_of, overall, ruler, traits_of
+from halfseen.families.kmeans.centers import RULES, contrast, names_of, overall, ruler, scatter, traits_of
 from halfseen.families.kmeans.imputation_check import ClusterCells
-from halfseen.plots import tables as table_plots
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 CLEAR = 0.5  # gap of a row at least twice as close to its own centre as to the next
+GAPS = (0.1, 0.3, 0.5)  # grades of the gap
 BETWEEN = 0.1  # gap of a row that could as well belong to the next cluster
 FEW = 10  # rows of a cluster below which its centre is uncertain
 
@@ -57,6 +60,15 @@ class ClusterMaterial(Material):
         """Read the table once; a file may have a weight column."""
         source = read(X)
         return cls(model, source, y, source.weight if sample_weight is None else sample_weight, *more)
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return rows and columns."""
+        return [("Rows", count(self.X.n_rows)), ("Columns", count(len(self.model._schema.names)))]
+
+    @cached_property
+    def colours(self) -> dict[str, int]:
+        """The colour of each cluster."""
+        return {name: k for k, name in enumerate(names_of(self.model))}
 
     @cached_property
     def seen(self) -> centred.ScoredRows:
@@ -108,7 +120,36 @@ def answer(model: Any, material: ClusterMaterial) -> Section:
             f"{percent(clear)} of the rows are at least twice as close to their own centre as to any other.",
         ]
     checks = sorted(_checks(model, material), key=lambda check: check.fine)
-    return Section("answer", "The answer", " ".join(sentences), [Checks(checks, "Before you rely on it")])
+    parts: list[Part] = [_cards(model, material), _next_steps(model, material), Checks(checks, "Before you rely on it")]
+    return Section("answer", "Summary", " ".join(sentences), parts)
+
+
+def _cards(model: Any, material: ClusterMaterial) -> Cards:
+    """Return a card per cluster: its size, and the columns in which its centre is farthest from the mean."""
+    shares = material.sizes / material.sizes.sum()
+    cards = [
+        Card(
+            *(name, float(shares[k]), percent(shares[k]), [Trait(*trait) for trait in traits_of(model, k, N_TRAITS)]),
+            of=f"about {plural(material.sizes[k], 'row')}",
+            k=k,
+        )
+        for k, name in enumerate(names_of(model))
+    ]
+    return Cards(cards, "The clusters, and what marks them")
+
+
+def _next_steps(model: Any, material: ClusterMaterial) -> Steps:
+    model_file, data = files_of(model, material) or ("MODEL.halfseen", "DATA")
+    return Steps(
+        [
+            Step("Write the cluster of every row:", f"halfseen predict {model_file} {data} -o clusters.csv"),
+            Step("Check the rows listed under 'Rows worth a look': each shifts the centre of its cluster."),
+            Step(
+                "For probabilities of clusters, a number of clusters by BIC and missing values summed out, fit "
+                "--model gaussian to the same table."
+            ),
+        ]
+    )
 
 
 def _checks(model: Any, material: ClusterMaterial) -> Iterator[Check]:
@@ -177,15 +218,13 @@ def _small(model: Any, material: ClusterMaterial) -> Check:
 # ---- clusters and centres ----------------------------------------------------------------------------------------
 
 
-def clusters(model: Any, material: ClusterMaterial) -> Section:
-    """A card per cluster."""
-    shares = material.sizes / material.sizes.sum()
-    cards = [
-        Card(name, float(shares[k]), percent(shares[k]), [Trait(*trait) for trait in traits_of(model, k, N_TRAITS)])
-        for k, name in enumerate(names_of(model))
-    ]
-    lead = "Share of each cluster, and the three columns in which its centre is farthest from the mean of all rows."
-    return Section("clusters", "The clusters", lead, [Cards(cards)])
+def points(model: Any, material: ClusterMaterial) -> Section | None:
+    """Rows over the columns that separate the clusters most."""
+    values = places(material.seen.table)[1]
+    if len(names_of(model)) < 2 or values.shape[1] != len(model._schema.names):
+        return None
+    found = scatter(model, values, material.seen.nearest.cluster.astype(np.int32), material.seen.n_given)
+    return pictures(found, material.seen.rows, "clusters")
 
 
 def centres(model: Any, material: ClusterMaterial) -> Section | None:
@@ -196,7 +235,7 @@ def centres(model: Any, material: ClusterMaterial) -> Section | None:
     order = np.argsort(-np.abs(far).max(axis=0), kind="stable")[:MOST_HEAT_ROWS].tolist()
     rows = [
         HeatRow(
-            *(model._schema.names[d], "centre", number(float(whole[d]))),
+            *(model._schema.names[d], "", number(float(whole[d]))),
             [_heat_cell(float(model.cluster_centers_[k, d]), float(far[k, d])) for k in range(len(names))],
         )
         for d in order
@@ -207,7 +246,12 @@ def centres(model: Any, material: ClusterMaterial) -> Section | None:
         "Values are in the units of their column. Red with an arrow up is above the mean of all rows, blue with an "
         "arrow down below it; a stronger colour means more standard deviations of the column."
     )
-    heat = Heat("Centre of each cluster, and the mean of all rows", ["column", "value", "all", *names], rows, note)
+    heat = Heat(
+        "Centre of each cluster, and the mean of all rows",
+        ["column", "", "all", *material.each_tagged(names)],
+        rows,
+        note,
+    )
     return Section("centres", "The centres", lead, [heat])
 
 
@@ -242,22 +286,20 @@ def trust(model: Any, material: ClusterMaterial) -> Section | None:
 
 
 def _trace_figure(model: Any) -> Figure:
-    def draw(ax: Axes) -> Axes:
-        table_plots.draw_trace(model.trace_, ax).set(xlabel="sweep", ylabel="inertia")
-        return ax
-
     label = f"Inertia before each of {plural(model.n_iter_, 'iteration')}, decreasing to {model.trace_[-1]:,.1f}."
-    drawing = svg(draw, "trace", (5.6, 3.6), label)
+    drawing = lines.trace(model.trace_, "iteration", "inertia", label)
     end = ended(model.stop_reason_, model.n_iter_)
     return Figure(drawing, f"Inertia of the best start by iteration; {end}.", "Convergence")
 
 
 def _gap_figure(model: Any, material: ClusterMaterial) -> Figure:
-    found, names = material.seen.nearest, names_of(model)
-    mean = float(np.average(found.gap, weights=material.seen.table.weight))
+    found, names, weight = material.seen.nearest, names_of(model), material.seen.table.weight
+    mean = float(np.average(found.gap, weights=weight))
     label = f"Bars of how clearly the rows of each cluster belong to it; the gap is {mean:.2f} on average."
-    draw = partial(table_plots.draw_gaps, found.gap, found.cluster, names, material.seen.table.weight)
-    drawing = svg(draw, "gaps", (6.4, 1.5 + 0.36 * len(names)), label)
+    words = [f"below {GAPS[0]}", *(f"{low} to {high}" for low, high in pairwise(GAPS)), f"{GAPS[-1]} or more"]
+    counts = np.zeros((len(names), len(words)))
+    np.add.at(counts, (found.cluster, np.searchsorted(GAPS, found.gap, side="right")), weight)
+    drawing = bars.graded(counts, words, names, "row", label)
     caption = (
         f"Gap: 1 for a row at its own centre, {CLEAR} for one twice as close to it as to the next, 0 halfway. The mean "
         f"is {mean:.2f}."
@@ -271,7 +313,7 @@ def _nearness_grid(model: Any, material: ClusterMaterial) -> Grid:
     for k, name in enumerate(names):
         own = (found.cluster == k) & (weight > 0)
         if not own.any():
-            rows.append([name, "0", "", "", "", ""])
+            rows.append([material.tagged(name), "0", "", "", "", ""])
             continue
         mass = weight[own]
         nexts = np.bincount(found.second[own], mass, minlength=len(names))
@@ -280,11 +322,11 @@ def _nearness_grid(model: Any, material: ClusterMaterial) -> Grid:
         several = len(names) > 1
         rows.append(
             [
-                name,
+                material.tagged(name),
                 count(material.sizes[k]),
                 number(distance),
                 number(second) if several else "",
-                names[int(nexts.argmax())] if several else "",
+                material.tagged(names[int(nexts.argmax())]) if several else "",
                 percent(between) if several else "",
             ]
         )
@@ -307,9 +349,7 @@ def missing_values(model: Any, material: ClusterMaterial) -> Section:
     found = material.missing_values
     parts: list[Part] = []
     if found.n_missing:
-        parts += [missing_figure(material), Text(ASSUMED)]
-        if material.seen.proba.shape[1] > 1:
-            parts.append(missing_grid(material, "cluster"))
+        parts += [patterns_and_classes(material, "cluster"), Text(ASSUMED)]
     parts.append(hidden_grid(material))
     lead = "The table has no missing values."
     if found.n_missing:
@@ -324,7 +364,13 @@ def rows(model: Any, material: ClusterMaterial) -> Section:
         parts.append(_between_grid(model, material))
     names = names_of(model)
     far = [
-        [f"row {f.row}", names[f.cluster], number(f.distance), f"{f.times:,.1f}" if np.isfinite(f.times) else "", f.why]
+        [
+            f"row {f.row}",
+            material.tagged(names[f.cluster]),
+            number(f.distance),
+            f"{f.times:,.1f}" if np.isfinite(f.times) else "",
+            f.why,
+        ]
         for f in centred.farthest(material.seen, TOP_ROWS)
     ]
     if far:
@@ -347,8 +393,8 @@ def _between_grid(model: Any, material: ClusterMaterial) -> Part:
     listed_rows = [
         [
             f"row {material.seen.rows[n]}",
-            *(names[found.cluster[n]], number(found.distance[n])),
-            *(names[found.second[n]], number(found.second_distance[n])),
+            *(material.tagged(names[found.cluster[n]]), number(found.distance[n])),
+            *(material.tagged(names[found.second[n]]), number(found.second_distance[n])),
         ]
         for n in order
     ]
@@ -356,5 +402,5 @@ def _between_grid(model: Any, material: ClusterMaterial) -> Part:
     return Grid("The rows closest to the border", head, listed_rows, "Between clusters", frozenset({1, 3}))
 
 
-SECTIONS = [answer, clusters, centres, trust, missing_values, rows, reproduce]
+SECTIONS = [answer, points, centres, trust, missing_values, rows, reproduce]
 MATERIAL = ClusterMaterial.gathered

@@ -27,6 +27,7 @@ FAMILY = Family(
         "details",
         "errors",
         "relate",
+        "rename",
         "truth",
         "explain",
         "export",

@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from halfseen.analysis.contrast import strongest
 from halfseen.analysis.imputation_check import HiddenCells, check_imputation
 from halfseen.analysis.validation import Validated, calibration_error
 from halfseen.app.report.checks import (
     FAR,
     MOST_HEAT_ROWS,
     OVERLAP,
+    close_call,
     converged,
     events,
+    like_counts,
     likelihood,
     missing_check,
     starts,
@@ -24,22 +27,45 @@ from halfseen.app.report.checks import (
 from halfseen.app.report.errors import errors
 from halfseen.app.report.material import TableMaterial
 from halfseen.app.report.missing_values import missing_values
-from halfseen.app.report.parts import Card, Cards, Check, Checks, Heat, HeatCell, HeatRow, Section
+from halfseen.app.report.next_steps import files_of
+from halfseen.app.report.parts import (
+    Card,
+    Cards,
+    Check,
+    Checks,
+    Heat,
+    HeatCell,
+    HeatRow,
+    Part,
+    Section,
+    Step,
+    Steps,
+)
+from halfseen.app.report.pictures import pictures
 from halfseen.app.report.rows import rows
-from halfseen.app.report.sections import reproduce
+from halfseen.app.report.sections import methods, reproduce
 from halfseen.app.report.text import of_cells, text_alone, words
 from halfseen.app.report.trust import choice, trust
 from halfseen.app.report.words import count, cut, listed, percent, plural
 from halfseen.estimators.outcome import shown
 from halfseen.estimators.table.column_events import few_values
+from halfseen.estimators.table.scatter import Scatter
 from halfseen.families.mixture.imputation_check import MixtureCells
 from halfseen.families.mixture.report_classifier import classifier
 from halfseen.families.mixture.report_covariates import covariates
-from halfseen.plots import tables as table_plots
+from halfseen.kinds.records import Contrast
+from halfseen.plots.pairs import scatter_of
+
+FEW_LABELS = 300  # rows below which an accuracy is off by several points
 
 
 class MixtureMaterial(TableMaterial):
     """A mixture over a table that EM fits again without some cells."""
+
+    @cached_property
+    def points(self) -> Scatter:
+        """The rows as points."""
+        return scatter_of(self.seen)
 
     @cached_property
     def hidden(self) -> HiddenCells:
@@ -50,12 +76,49 @@ class MixtureMaterial(TableMaterial):
 # ---- the answer --------------------------------------------------------------------------------------------------
 
 
-def answer(model: Any, material: TableMaterial) -> Section:
-    """Three sentences, and the checks."""
+def answer(model: Any, material: MixtureMaterial) -> Section:
+    """The summary: three sentences, a card per class, what to do next, and the checks."""
     supervised = hasattr(model, "classes_")
     sentences = _classifier_answer(model, material) if supervised else _classes_answer(model, material)
     checks = sorted(_checks(model, material), key=lambda check: check.fine)
-    return Section("answer", "The answer", " ".join(sentences), [Checks(checks, "Before you rely on it")])
+    parts: list[Part] = [_cards(model, material), _next_steps(model, material), Checks(checks, "Before you rely on it")]
+    return Section("answer", "Summary", " ".join(sentences), parts)
+
+
+def _cards(model: Any, material: TableMaterial) -> Cards:
+    """Return a card per class: its share, and the three columns in which it differs most from the whole table."""
+    total = material.seen.n_given
+    cards = [
+        Card(
+            *(name, float(share), percent(share), traits(material.profiles, k)),
+            of=f"about {plural(share * total, 'row')}",
+            k=material.colours[name],
+        )
+        for k, (name, share) in enumerate(zip(model.class_names_, model.weights_, strict=True))
+    ]
+    return Cards(cards, "The classes, and what marks them")
+
+
+def _next_steps(model: Any, material: TableMaterial) -> Steps:
+    files, supervised = files_of(model, material), hasattr(model, "classes_")
+    target = files or ("MODEL.halfseen", "DATA")
+    steps = []
+    if not supervised and len(model.weights_) > 1 and _unnamed(model):
+        steps.append(Step("Give the classes names that your readers know, after what marks them."))
+    what = "Predict the class of new rows" if supervised else "Write the class of every row, with its probability"
+    steps.append(
+        Step(f"{what}:", f"halfseen predict {target[0]} {'NEW_ROWS' if supervised else target[1]} -o classes.csv")
+    )
+    if material.missing_values.n_missing and not text_alone(model):
+        steps.append(Step("Fill in the missing values:", f"halfseen impute {target[0]} {target[1]} -o filled.csv"))
+    if material.surprising:
+        steps.append(Step("Check the rows listed under 'Rows worth a look': data entry errors are often among them."))
+    return Steps(steps)
+
+
+def _unnamed(model: Any) -> bool:
+    """Whether the classes have the names that the fit gave them."""
+    return tuple(model.class_names_) == tuple(f"class {k}" for k in range(len(model.class_names_)))
 
 
 def _classes_answer(model: Any, material: TableMaterial) -> list[str]:
@@ -95,21 +158,28 @@ def _classifier_answer(model: Any, material: TableMaterial) -> list[str]:
         return [first, "Its accuracy on new rows is not known.", found]
     second = (
         f"On {plural(len(found.truth), 'labelled row')} not used for fitting ({found.folds}-fold cross-validation) it "
-        f"predicts {found.accuracy:.1%} correctly; always predicting the most frequent class would reach "
-        f"{found.baseline:.1%}."
+        f"predicts {found.accuracy:.1%} correctly (95% interval {found.interval[0]:.0%} to {found.interval[1]:.0%}); "
+        f"always predicting the most frequent class would reach {found.baseline:.1%}."
     )
     off = calibration_error(found)
-    verdict = "they are well calibrated" if off < 0.05 else "use them with care"
+    verdict = "use them with care"
+    if off < 0.05:
+        verdict = "they are well calibrated"
+        if len(found.truth) < FEW_LABELS:
+            verdict = f"no sign of bad calibration, but {plural(len(found.truth), 'label')} cannot show much"
     return [first, second, f"Its probabilities are off by {100 * off:.1f} percentage points on average: {verdict}."]
 
 
-def _checks(model: Any, material: TableMaterial) -> Iterator[Check]:
+def _checks(model: Any, material: MixtureMaterial) -> Iterator[Check]:
     yield converged(model)
     yield from likelihood(model)
     yield from starts(model)
+    yield from close_call(model)
+    yield from _few_labels(material)
     yield from _overlap(material)
     yield from _small(model, material)
     yield from events(model)
+    yield from _like_counts(model, material)
     yield from _guarded(model)
     if not text_alone(model):
         yield missing_check(material)
@@ -139,6 +209,26 @@ def _overlap(material: TableMaterial) -> Iterator[Check]:
             "probabilities, not labels."
         )
         yield Check(False, "Overlap", text)
+
+
+def _like_counts(model: Any, material: MixtureMaterial) -> Iterator[Check]:
+    shown = dict(zip(material.points.names, material.points.values.T, strict=True))
+    columns = [column for column in material.profiles if column.name in shown]
+    if columns:
+        values = np.stack([shown[column.name] for column in columns], axis=1)
+        yield from like_counts(columns, values, model.weights_, getattr(model, "events_", ()))
+
+
+def _few_labels(material: TableMaterial) -> Iterator[Check]:
+    if not hasattr(material.model, "classes_") or not isinstance(material.validated, Validated):
+        return
+    n, (low, high) = len(material.validated.truth), material.validated.interval
+    if n < FEW_LABELS:
+        text = (
+            f"Accuracy and calibration rest on {plural(n, 'labelled row')}: the accuracy on new rows may be anywhere "
+            f"from {low:.0%} to {high:.0%} (95% interval). More labels narrow it."
+        )
+        yield Check(False, "Few labels", text)
 
 
 def _small(model: Any, material: TableMaterial) -> Iterator[Check]:
@@ -198,34 +288,40 @@ def _dependence(model: Any, material: TableMaterial) -> Iterator[Check]:
 # ---- classes -----------------------------------------------------------------------------------------------------
 
 
-def classes(model: Any, material: TableMaterial) -> Section:
-    """A card per class, and the heat map."""
-    cards = [
-        Card(name, float(share), percent(share), traits(material.profiles, k))
-        for k, (name, share) in enumerate(zip(model.class_names_, model.weights_, strict=True))
-    ]
-    lead = "Share of each class, and the three columns in which it differs most from the whole table."
-    return Section("classes", "The classes", lead, [Cards(cards)])
+def points(model: Any, material: MixtureMaterial) -> Section | None:
+    """Rows over the columns that separate the classes most."""
+    if len(material.seen.class_names) < 2 or text_alone(model):
+        return None
+    return pictures(material.points, material.seen.rows)
 
 
 def profile(model: Any, material: TableMaterial) -> Section | None:
     """The heat map of profiles, as a table."""
     if len(model.weights_) < 2 or not material.contrasts:
         return None
-    shown = table_plots.strongest(material.contrasts, MOST_HEAT_ROWS)
+    told = _one_of_two(material)
+    shown = strongest(told, MOST_HEAT_ROWS)
     rows = [
         HeatRow(row.column, row.category, row.overall, [_heat_cell(row, k) for k in range(len(model.weights_))])
         for row in shown
     ]
-    left_out = len(material.contrasts) - len(shown)
+    left_out = len(told) - len(shown)
     note = f"The {len(shown)} rows that differ most; {left_out:,} others are left out." if left_out else ""
     lead = (
         "Each value in its own unit: means of numbers, shares of categories and words. Red with an arrow up is above "
         "the whole table, blue with an arrow down below it; the stronger the colour, the further."
     )
+    lead += " Of columns with two categories one is shown." if len(told) < len(material.contrasts) else ""
     caption = "Profile of each class beside the whole table"
-    heat = Heat(caption, ["column", "category", "all", *model.class_names_], rows, note)
+    heat = Heat(caption, ["column", "category", "all", *material.each_tagged(model.class_names_)], rows, note)
     return Section("profiles", "Profiles", lead, [heat])
+
+
+def _one_of_two(material: TableMaterial) -> list[Contrast]:
+    """Return numbers and categories without the first of two categories: it is the rest of the second."""
+    pairs = {column.name for column in material.profiles if column.kind.has_categories and len(column.rows) == 2}
+    firsts = {row.column: row for row in reversed(material.contrasts) if row.column in pairs}
+    return [row for row in material.contrasts if firsts.get(row.column) is not row]
 
 
 def _heat_cell(row: Any, k: int) -> HeatCell:
@@ -237,6 +333,7 @@ def _heat_cell(row: Any, k: int) -> HeatCell:
 
 
 SECTIONS = [
-    answer, classes, words, profile, covariates, trust, of_cells(missing_values), rows, classifier, errors, reproduce,
+    answer, points, words, profile, covariates, trust, of_cells(missing_values), rows, classifier, errors, methods,
+    reproduce,
 ]  # fmt: skip
 MATERIAL = MixtureMaterial.gathered

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -21,7 +21,7 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import all_certain, known_apart
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options
-from halfseen.estimators.base import check_distinct, read_order
+from halfseen.estimators.base import new_names, read_order
 from halfseen.estimators.by_partition import by_partition, summed
 from halfseen.estimators.observed import Observed, observed_rows
 from halfseen.estimators.rollback import rollback_on_error
@@ -512,12 +512,12 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
         """Refuse: the classes have labels, which say what is what."""
         raise ParameterError("match_to is for hidden classes; those of a classifier have labels. Use relabel.")
 
-    def rename(self, names: Sequence[Any]) -> Self:
-        """Return a copy that predicts these labels instead of `classes_`."""
+    def rename(self, names: Sequence[Any] | Mapping[Any, Any]) -> Self:
+        """Return a copy that predicts these labels instead of `classes_`: a list of them, or {present: new}."""
         check_is_fitted(self)
-        check_distinct(names, len(self.classes_), "class")
+        named = new_names(names, self.classes_.tolist(), "class")
         renamed = copy(self)
-        renamed.classes_ = np.array(list(names))
+        renamed.classes_ = np.array(named if isinstance(names, Mapping) else list(names))
         renamed.class_names_ = renamed._component_names()
         return renamed
 

@@ -19,12 +19,15 @@ from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.fits import Scored, of_fit, outcome
 from halfseen.app.paper_table import table
 from halfseen.app.tables import (
+    DRAWN,
     batches,
     data,
     errors,
     extended,
     impute,
+    note_drawn,
     open_to_fit,
+    probabilities,
     reading_of_rows,
     rows_to_fit,
     unnamed,
@@ -48,6 +51,7 @@ __all__ = [
     "prepare",
     "query",
     "read",
+    "rename",
     "sample",
     "score",
     "summary",
@@ -73,11 +77,11 @@ def prepare(request: Mapping[str, Any]) -> Prepared:
     model = _estimator(request)
     table = open_to_fit(**reading, memory=request["memory"])
     variables = set(read_edges(model.edges, [*(model.states or {}), *(model.hidden or {})]).parents)
-    apart = [name for name in table.columns if name not in variables and name != reading["weight"]]
-    if len(apart) == len([name for name in table.columns if name != reading["weight"]]):
+    apart = [name for name in table.names if name not in variables]
+    if len(apart) == len(table.names):
         raise DataError(
             f"no column of {reading['data'] or 'the query'} is a variable of the network. Columns: "
-            f"{', '.join(table.columns[:8])}. Variables: {', '.join(sorted(variables)[:8])}."
+            f"{', '.join(table.names[:8])}. Variables: {', '.join(sorted(variables)[:8])}."
         )
     if apart:
         console.note(f"left out: {', '.join(apart)}: not in the network")
@@ -90,12 +94,13 @@ def _prepare_classes(request: Mapping[str, Any], reading: dict[str, Any]) -> Pre
     """Return a network of latent classes whose items are all columns of the table beside the group."""
     table = open_to_fit(**reading, memory=request["memory"])
     group = request["group"]
-    columns = [name for name in table.columns if name != reading["weight"]]
+    columns = list(table.names)
     if group is not None and group not in columns:
         raise ParameterError(f"--group {group}: there is no such column. Columns: {', '.join(columns[:12])}.")
-    apart = [name for name, _ in identifiers(table) if name != group]
+    apart = [name for name, _ in identifiers(table) if name != group and not name.startswith(DRAWN)]
+    apart += [name for name in table.names if name.startswith(DRAWN) and name != group]
     if apart:
-        console.note(f"left out: {', '.join(apart)}: no categories, but identifiers or what cannot be read")
+        console.note(f"left out: {', '.join(apart)}: identifiers, what halfseen sample drew, or what cannot be read")
         reading["ignore"] += apart
         table = table.without(apart)
     name, sizes = _hidden_classes(request, columns)
@@ -153,11 +158,25 @@ def _estimator(request: Mapping[str, Any]) -> BayesNet:
         )
     hidden = _hidden(request["hidden"])
     word = request["model"]
-    edges, states = (word, None)
+    edges, states = (word, {})
     if FAMILY.reads(word):
         net = read(word)
         edges, states = net.edges, {name: own for name, own in (net.states or {}).items() if name not in hidden}
-    return BayesNet(edges, states=states, hidden=hidden or None, **_of_fit(request))
+    return BayesNet(edges, states=states | _order(request["order"]) or None, hidden=hidden or None, **_of_fit(request))
+
+
+def _order(text: str | None) -> dict[str, list[str]]:
+    """Read states in their order: size=small/middle/large,age=young/old."""
+    found = {}
+    for part in options.names(text):
+        name, equals, states = part.partition("=")
+        listed = [state.strip() for state in states.split("/")]
+        if not equals or len(listed) < 2 or not all(listed):
+            raise ParameterError(
+                f"--order {part!r} is not of the form COLUMN=STATE/STATE, for example size=small/large."
+            )
+        found[name.strip()] = listed
+    return found
 
 
 def _hidden(text: str | None) -> dict[str, Any]:
@@ -169,6 +188,11 @@ def _hidden(text: str | None) -> dict[str, Any]:
             raise ParameterError(f"--hidden {part!r} is not of the form NAME=STATES, for example C=2 or C=2..5.")
         found[name.strip()] = options.sizes(size.strip(), f"--hidden {name.strip()}=")
     return found
+
+
+def rename(model: BayesNet, names: Any, request: Mapping[str, Any]) -> BayesNet:
+    """Return the model with other names of the states of a hidden variable."""
+    return model.rename(names, request.get("variable"))
 
 
 # ---- queries ---------------------------------------------------------------------------------------------------------
@@ -200,8 +224,7 @@ def predict(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, A
         for batch, X in batches(model, reading, request):
             proba = model.predict_proba(X)
             answers: dict[str, Any] = {name: [states[k] for k in proba.argmax(axis=1).tolist()]}
-            answers |= {f"p_{state}": proba[:, k] for k, state in enumerate(states)}
-            out.append(extended(batch, answers | {"certainty": proba.max(axis=1)}))
+            out.append(extended(batch, answers | probabilities(request, proba, states)))
 
 
 def sample(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
@@ -209,7 +232,10 @@ def sample(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, An
     X, hidden = model.sample(request["rows"], random_state=request["seed"])
     columns = nw.from_native(X).to_dict(as_series=False) if model._schema.named else dict(unnamed(model, X))
     with writer(request) as out:
-        out.append(extended(pa.table(columns), {name: states.tolist() for name, states in hidden.items()}))
+        drawn = {f"{DRAWN}{name}": states.tolist() for name, states in hidden.items()}
+        out.append(extended(pa.table(columns), drawn))
+    if drawn:
+        note_drawn(", ".join(drawn), "hidden state")
 
 
 def score(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,10 +16,11 @@ FAMILY = Family(
     endings=(".bif", ".xmlbif", ".bifxml", ".xml"),
     marks=("->", "<-"),
     component=("state", "states"),
-    verbs=("fit", "predict", "impute", "sample", "score", "query", "data", "errors", "read", "table"),
+    verbs=("fit", "predict", "impute", "sample", "score", "query", "data", "errors", "read", "rename", "table"),
     options={
         "fit": (
             Option("hidden", "Hidden variables with their numbers of states: C=2,D=2..4.", "SIZES"),
+            Option("order", "States of columns in their order: size=small/middle/large,age=young/old.", "STATES"),
             only(GROUP, CLASSES),
             only(
                 Option("vary", "Items that are distributed differently in the groups: q3,q5, or all.", "NAMES"), CLASSES
@@ -28,6 +29,7 @@ FAMILY = Family(
                 Option("depend", "Pairs of items that are not independent given the class: D:F,A:B.", "PAIRS"), CLASSES
             ),
         ),
+        "rename": (Option("variable", "The hidden variable, where there are several.", "NAME"),),
     },
     refused={
         "fit": {

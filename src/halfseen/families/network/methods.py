@@ -6,8 +6,10 @@ All of it comes from the structure that training uses.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +20,7 @@ from halfseen.data import Column, Schema, Source, Table, frame_from_dict, read, 
 from halfseen.engine.loop.model import weighted_sum
 from halfseen.errors import AbsentError, DataError, ImpossibleRowWarning, ParameterError, warn
 from halfseen.estimators import convergence, options
-from halfseen.estimators.base import InformationCriteria, SelectsModels
+from halfseen.estimators.base import InformationCriteria, SelectsModels, new_names
 from halfseen.estimators.by_partition import by_partition, summed
 from halfseen.estimators.named_parameters import SHARE, DrawnRow, NamedParameters
 from halfseen.estimators.observed import Observed, observed_units
@@ -97,6 +99,26 @@ class NetworkMethods(SelectsModels, InformationCriteria):
         """The variables that have no column."""
         seen = set(self._schema.names)
         return tuple(name for name in self.nodes_ if name not in seen)
+
+    def rename(self, names: Sequence[Any] | Mapping[Any, Any], variable: str | None = None) -> Self:
+        """Return a copy in which the states of a hidden variable have these names.
+
+        Parameters
+        ----------
+        names : list or dict      all names in order; or by number or present name, {0: "mild", 2: "severe"}
+        variable : str, optional  the hidden variable; not needed where there is one
+        """
+        hidden = self.hidden_
+        if variable is None and len(hidden) == 1:
+            variable = hidden[0]
+        if variable not in hidden:
+            told = "its name is needed" if variable is None else f"{variable!r} is none"
+            raise ParameterError(
+                f"rename is for the states of a hidden variable: {told}. Hidden: {', '.join(hidden) or 'none'}."
+            )
+        renamed = copy(self)
+        renamed._states = {**self._states, variable: new_names(names, self._states[variable], "state")}
+        return renamed
 
     @property
     def params_(self) -> dict[str, Floats]:
@@ -551,7 +573,8 @@ class NetworkMethods(SelectsModels, InformationCriteria):
         """Return a table encoded by the states of the variables that are its columns."""
         check_is_fitted(self)
         names = self._columns_of(source)
-        return Schema.of(Column(name, "categorical", self._values(name)) for name in names).encode(source, weight)
+        schema = Schema.of(Column(name, "categorical", self._values(name)) for name in names)
+        return replace(schema, said=self._schema.said).encode(source, weight)
 
     def _placed(self, table: Table) -> Ints:
         """Return the codes of a table, (N, V), with a column for every variable."""

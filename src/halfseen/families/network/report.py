@@ -16,7 +16,7 @@ from halfseen.analysis.missing_values import count as count_missing
 from halfseen.app.report.checks import converged, events, likelihood, missing_check
 from halfseen.app.report.errors import errors
 from halfseen.app.report.material import Material
-from halfseen.app.report.missing_values import ASSUMED, missing_figure
+from halfseen.app.report.missing_values import ASSUMED, missing_patterns
 from halfseen.app.report.parts import Check, Checks, Figure, Grid, Heat, HeatCell, HeatRow, Part, Section, Text
 from halfseen.app.report.sections import reproduce
 from halfseen.app.report.words import count, cut, listed, number, percent, plural
@@ -172,7 +172,7 @@ def missing_values(model: Any, material: NetworkMaterial) -> Section | None:
     if not found.n_missing:
         return Section("missing", "Missing values", "The table has no missing values.", [])
     lead = f"{percent(found.total_share)} of the cells are missing ({count(found.n_missing)})."
-    return Section("missing", "Missing values", lead, [missing_figure(material), Text(ASSUMED)])
+    return Section("missing", "Missing values", lead, [missing_patterns(material), Text(ASSUMED)])
 
 
 SECTIONS = [answer, network, tables, missing_values, errors, reproduce]

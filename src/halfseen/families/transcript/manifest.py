@@ -56,6 +56,7 @@ FAMILY = Family(
             "dry_run": "it estimates fits to tables",
             "on": "recordings are read on one machine",
             "classes": "the units are those of the transcripts",
+            "names": "the units are those of the transcripts",
             "target": "there is no column to predict",
             "weight": "all recordings count alike",
             "codes": "its features are numbers",
@@ -65,6 +66,6 @@ FAMILY = Family(
             "criterion": ONE_START,
             "report": "transcripts have no report. Use halfseen align, or plot_alignment in Python for a picture",
         },
-        "score": {"weight": "all recordings count alike", "glob": A_FOLDER},
+        "score": {"memory": "recordings are read one by one", "weight": "all recordings count alike", "glob": A_FOLDER},
     },
 )
