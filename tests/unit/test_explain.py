@@ -281,7 +281,7 @@ def test_steps_are_plain_data():
 def test_counts_are_called_by_words():
     columns = {"x1": {0: [0.7, 0.1], 1: [0.3, 0.9]}}
     said = str(hs.explain(hs.LatentClass.from_params([0.3, 0.7], columns), [[0], [1]], n_iter=1))
-    assert "rows with x1 = 0" in said
+    assert "count of x1 = 0" in said
     assert "cc" not in said.split()
     assert "fc[" not in said
 

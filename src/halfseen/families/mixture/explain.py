@@ -446,7 +446,7 @@ def _counts_grid(explanation: Explanation, step: Iteration) -> Grid:
     if plus:  # a prior on the variance does not move the mean
         numbers = any("squares" in values for values in step.counts.sums.values())
         plus += " (to numbers: for their variance, not for their mean)." if numbers else "."
-    caption = f"Counting: expected numbers of rows, the sums of the weights in each class.{plus}"
+    caption = f"Counting: the sums of the weights in each class, and of those with each value.{plus}"
     return Grid(caption, _head(explanation), rows)
 
 
@@ -454,7 +454,7 @@ def _counts_rows(counts: Counts) -> Iterator[tuple[str, Floats]]:
     yield "rows", counts.classes
     for column, values in counts.values.items():
         for value, numbers in values.items():
-            yield f"rows with {column} = {value}", numbers
+            yield f"count of {column} = {value}", numbers
     for column, values in counts.sums.items():
         for what, numbers in values.items():
             yield f"{what} of {column}", numbers
