@@ -169,11 +169,6 @@ def test_a_table_of_steps(machine, tmp_path):
         (("-k", "3"), 2, "--classes cannot be used"),
         (("--target", "valve"), 2, "--target cannot be used"),
         (("--restarts", "3"), 2, "--restarts cannot be used"),
-        (
-            ("--report", "page.html"),
-            2,
-            "transcripts have no report. Use halfseen align",
-        ),
     ],
 )
 def test_what_is_lacking_is_told(machine, how, code, match, monkeypatch):

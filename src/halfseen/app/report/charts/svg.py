@@ -90,12 +90,13 @@ def title(words: str) -> str:
     return f"<title>{escape(words)}</title>"
 
 
-def drawing(elements: Iterable[str], width: float, height: float, label: str) -> str:
-    """Return a picture of these elements; `label` is for screen readers."""
+def drawing(elements: Iterable[str], width: float, height: float, label: str, natural: bool = False) -> str:
+    """Return a picture of these elements, enlarged where there is room, or `natural`; `label` is for screen readers."""
+    size = "natural" if natural else "chart"
     head = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
     body = "".join(elements)
     return (
-        f'<svg role="img" aria-label="{escape(label)}" class="chart" {head} xmlns="http://www.w3.org/2000/svg" '
+        f'<svg role="img" aria-label="{escape(label)}" class="{size}" {head} xmlns="http://www.w3.org/2000/svg" '
         f'font-size="11" fill="currentColor">{body}</svg>'
     )
 
