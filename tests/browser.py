@@ -21,9 +21,9 @@ class Browser:
         to_read, self._out = os.pipe()
         self._in, to_write = os.pipe()
         command = [CHROMIUM, *OPTIONS, *QUIET, f"--user-data-dir={folder}"]
-        redirected = f'exec "$0" "$@" 3<&{to_read} 4>&{to_write}'
+        redirected = f'exec "$0" "$@" 3<&{to_read} 4>&{to_write}'  # where Chromium looks for its pipe
         self._process = subprocess.Popen(
-            ["/bin/sh", "-c", redirected, *command],
+            ["bash", "-c", redirected, *command],
             pass_fds=(to_read, to_write),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

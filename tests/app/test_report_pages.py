@@ -20,7 +20,7 @@ NAMES = pytest.mark.parametrize("name", PAGES)
 LEAST_TEXT = 7.0  # height in pixels of the smallest text of a figure
 CHECKS = """(() => {
   const found = [], page = document.documentElement, width = page.clientWidth;
-  const name = (one) => one.tagName + "." + (one.getAttribute("class") || "") + " " + one.textContent.trim().slice(0, 50);
+  const name = (one) => `${one.tagName}.${one.getAttribute("class")} ${one.textContent.trim().slice(0, 50)}`;
   if (page.scrollWidth > width) found.push(`the page is ${page.scrollWidth} wide in a window of ${width}`);
   for (const one of document.querySelectorAll("body *")) {
     if (one.closest(".scroll, figure.wide, svg, script, style") || !one.getClientRects().length) continue;
@@ -31,7 +31,8 @@ CHECKS = """(() => {
     const words = one.innerText.trim().length - one.querySelector("h2").innerText.length;
     if (words < 20) found.push("empty section: " + one.id);
   }
-  for (const one of document.querySelectorAll("table")) if (!one.tBodies[0].rows.length) found.push("empty: " + name(one));
+  for (const one of document.querySelectorAll("table"))
+    if (!one.tBodies[0].rows.length) found.push("empty: " + name(one));
   for (const one of document.querySelectorAll(".cards, .checks, .steps, .facts, .beside"))
     if (!one.children.length) found.push("empty: " + name(one));
   for (const figure of document.querySelectorAll("figure")) {
@@ -82,7 +83,7 @@ def test_nothing_is_empty_or_runs_over(browser, pages, name):
         for dark in (False, True):
             browser.look(width, dark)
             found[width, dark] = browser.run(CHECKS)
-    assert found == dict.fromkeys(found, [])
+    assert found == {key: [] for key in found}
     assert browser.problems == []
 
 
@@ -109,7 +110,8 @@ def test_print(browser, pages, name):
     browser.open(pages(name))
     browser.look(700, media="print")
     cut = """[...document.querySelectorAll("pre, code, .table, section")]
-        .filter((one) => one.scrollWidth > one.clientWidth + 1 && one.clientWidth).map((one) => one.textContent.slice(0, 60))"""
+        .filter((one) => one.scrollWidth > one.clientWidth + 1 && one.clientWidth)
+        .map((one) => one.textContent.slice(0, 60))"""
     assert browser.run(cut) == []
     sheets = len(re.findall(rb"/Type\s*/Page\b", browser.pdf()))
     assert 1 < sheets <= PAGES[name][1]
