@@ -60,7 +60,7 @@ html_theme_options = {
     "navbar_start": ["navbar-logo", "version"],
     "header_links_before_dropdown": 5,
     "navigation_with_keys": False,
-    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "start": [], "guides": []},
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "start": [], "guides": [], "formulas": []},
     "show_nav_level": 1,
     "show_toc_level": 2,
     "footer_start": ["copyright"],
@@ -75,10 +75,25 @@ ogp_social_cards = {"enable": False}
 
 # ---- the gallery: every script in examples/ is run and becomes a page and a notebook ---------------------------------
 
-# From use to inside.
+# One real analysis of each family, then other uses, then what is inside.
 TOUR = [
     "penguins.py",
+    "votes.py",
+    "digits.py",
+    "earthquakes.py",
+    "titanic.py",
     "few_labels.py",
+    "costs_with_reject.py",
+    "text_with_few_labels.py",
+    "transcript_alignment.py",
+    "word_alignment.py",
+    "grammar_from_trees.py",
+    "medical_records.py",
+    "customers.py",
+    "machine_states.py",
+    "gaussian_mixture.py",
+    "network_with_missing_values.py",
+    "overdispersed_counts.py",
     "known_parameters.py",
     "soft_hard_sample.py",
     "mixture_animation.py",
@@ -92,6 +107,8 @@ sphinx_gallery_conf = {
     "filename_pattern": r"\.py$",
     "download_all_examples": False,
     "matplotlib_animations": True,
+    "remove_config_comments": True,
+    "capture_repr": (),  # what is printed and drawn, not the value of the last line
     "show_memory": False,
     "within_subsection_order": ExplicitOrder([*TOUR, "*"]),
     "abort_on_example_error": True,

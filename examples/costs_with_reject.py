@@ -12,6 +12,7 @@ worth a second look. Given the cost of each, `decide` takes the decision with th
 # 569 breast tumours (Wolberg, Street and Mangasarian 1995, as scikit-learn ships them), described by ten means of
 # measurements of cell nuclei. Half of them train the classifier; a tenth of the cells is missing, at random.
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
@@ -62,3 +63,20 @@ for name, decision in ways.items():
 doubtful = int(np.flatnonzero(ways["cheapest, or look again"] < 0)[0])
 print()
 print(model.why(test.iloc[doubtful : doubtful + 1]))
+
+# %%
+# How much may a second look cost?
+# --------------------------------
+# The cheaper a second look is, the more cases get one, and the lower the cost of all decisions together.
+
+prices = np.array([0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.2])
+decided = [hs.decide(proba, cost, reject=price) for price in prices]
+figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained")
+left.plot(prices, [spent(decision, price) for decision, price in zip(decided, prices, strict=True)], marker="o")
+left.axhline(spent(ways["cheapest class"]), color="0.5", linestyle="--", label="without second looks")
+left.set(xlabel="cost of a second look", ylabel="cost of all decisions", ylim=(0, None))
+left.legend()
+right.plot(prices, [np.mean(decision < 0) for decision in decided], marker="o", color="#e8590c")
+right.set(xlabel="cost of a second look", ylabel="share of cases with a second look", ylim=(0, None))
+
+plt.show()

@@ -12,6 +12,7 @@ customers are there, and who should receive the next letter?
 # The data are generated: 1,200 rows in three groups, with a fifth of the ages and a tenth of the channels missing. The
 # model does not see the groups; here they are known, so the result can be checked.
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
@@ -48,7 +49,8 @@ print(model.describe())
 # The names appear in all tables and texts.
 
 model = model.rename(names)
-print(f"\n{np.mean(model.predict(table) == kind):.0%} of the customers are in the profile they were drawn from")
+print(f"{np.mean(model.predict(table) == kind):.0%} of the customers are in the profile they were drawn from")
+hs.plot_profiles(model)
 
 # %%
 # Who should get a letter?
@@ -66,3 +68,5 @@ print(f"writing to everybody would bring {-(model.predict_proba(table) @ cost[1]
 
 print()
 print(model.why(table[:1]))
+
+plt.show()

@@ -18,6 +18,7 @@ engine that fits large tables.
 
 from itertools import islice, product
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 from halfseen.data import Chunk
@@ -78,3 +79,29 @@ for number, step in enumerate(islice(steps(model, data, start), 3)):
     print(f"  parameters  P(y=1) = {following['mix'][0, 1]:.6f}", end="  ")
     print(f"P(x1=1|1) = {following['emit'][1, 1]:.6f}  P(x1=1|0) = {following['emit'][0, 1]:.6f}", end="  ")
     print(f"P(x2=1|1) = {following['emit'][1, 3]:.6f}  P(x2=1|0) = {following['emit'][0, 3]:.6f}")
+
+# %%
+# The log-likelihood over two of the parameters, P(x1 = 1) in each class, with the others as after the first step. The
+# path of EM from the start is drawn on it.
+
+path = [start["emit"][:, 1], *(model.improved(step)["emit"][:, 1] for step in islice(steps(model, data, start), 3))]
+after = model.improved(next(iter(steps(model, data, start))))
+shares = np.linspace(0.01, 0.99, 60)
+
+
+def loglik(x1_in_0, x1_in_1):
+    """Log-likelihood of the two rows with these probabilities of x1 = 1."""
+    emit = after["emit"].copy()
+    emit[:, 1], emit[:, 0] = (x1_in_0, x1_in_1), (1 - x1_in_0, 1 - x1_in_1)
+    return next(iter(steps(model, data, {"mix": after["mix"], "emit": emit}))).loglik
+
+
+surface = [[loglik(a, b) for a in shares[::3]] for b in shares[::3]]
+figure, ax = plt.subplots(figsize=(5.2, 4.2), layout="constrained")
+drawn = ax.contourf(shares[::3], shares[::3], surface, levels=20, cmap="viridis")
+ax.plot(*np.array(path).T, "o-", color="white", markeredgecolor="black")
+ax.annotate("start", path[0], xytext=(6, 6), textcoords="offset points", color="white")
+ax.set(xlabel="P(x1 = 1 | class 0)", ylabel="P(x1 = 1 | class 1)")
+figure.colorbar(drawn, label="log-likelihood")
+
+plt.show()

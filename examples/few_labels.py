@@ -15,6 +15,7 @@ other rows have responsibilities as before.
 
 from collections import Counter
 
+import matplotlib.pyplot as plt
 import narwhals as nw
 import numpy as np
 
@@ -51,9 +52,18 @@ def with_labels(n_each, seed):
 
 
 print("\nlabelled birds    others of the right species, for five choices of the labelled birds")
-for n_each in (1, 2, 5, 10, 20):
-    shares = [with_labels(n_each, seed) for seed in range(5)]
+numbers = (1, 2, 5, 10, 20)
+accuracy = {n_each: [with_labels(n_each, seed) for seed in range(5)] for n_each in numbers}
+for n_each, shares in accuracy.items():
     print(f"{n_each:3} of each kind  ", "  ".join(f"{share:.0%}" for share in shares))
+
+figure, ax = plt.subplots(figsize=(6, 3.4), layout="constrained")
+ax.plot(numbers, [np.mean(shares) for shares in accuracy.values()], marker="o", color="#0b7285", label="mean")
+for n_each, shares in accuracy.items():
+    ax.plot([n_each] * 5, shares, ".", color="0.5")
+ax.set(xlabel="labelled birds of each species", ylabel="other birds classified correctly", ylim=(0, 1.02))
+ax.set_xscale("log")
+ax.set_xticks(numbers, numbers)
 
 # %%
 # Partial labels
@@ -72,3 +82,5 @@ found = model.predict(X)
 print()
 for k, share in enumerate(model.weights_):
     print(f"{model.class_names_[k]} ({share:.0%}):", dict(Counter(species[found == k].tolist()).most_common()))
+
+plt.show()

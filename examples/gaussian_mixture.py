@@ -6,6 +6,7 @@ Three clusters of correlated numbers, with a fifth of all cells missing. A mixtu
 clusters from the observed cells, and imputes the missing ones from the other columns of the same row.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import halfseen as hs
@@ -33,3 +34,11 @@ means_only = np.where(missing, np.nanmean(X, axis=0), X)
 for name, guess in (("column means", means_only), ("mixture", filled)):
     error = np.sqrt(np.mean((guess[missing] - complete[missing]) ** 2))
     print(f"root mean square error of {name}: {error:.2f}")
+
+# %%
+# The clusters in the two columns that separate them most. Rows with missing values are open circles at their imputed
+# place.
+
+hs.plot_pairs(model, X, top=2)
+
+plt.show()

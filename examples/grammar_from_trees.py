@@ -6,6 +6,8 @@ Annotated trees are few, sentences are many. A grammar estimated from a few tree
 A second experiment starts without trees, with and without brackets around phrases.
 """
 
+import matplotlib.pyplot as plt
+
 import halfseen as hs
 
 # %%
@@ -40,6 +42,9 @@ grammar = hs.PCFG.from_trees(by_hand, on_unparsable="skip")
 print(f"{len(grammar.rules_)} of {len(english.rules_)} rules are in the trees")
 
 
+judgements = {}
+
+
 def judged(name, model):
     """Print how probable new sentences are, and the share of the phrases of their true trees that are found."""
     found = model.parse([tree.words() for tree in test])
@@ -49,6 +54,7 @@ def judged(name, model):
     hits = [len(a & b) / len(b) for a, b in zip(ours, true, strict=True)]
     loglik = model.score_samples([tree.words() for tree in test])
     loglik = loglik[loglik > float("-inf")].mean()
+    judgements[name] = loglik, sum(hits) / len(hits)
     print(f"{name:28} parsed {len(both):3}   log-likelihood {loglik:7.2f}   phrases found {sum(hits) / len(hits):4.0%}")
 
 
@@ -77,3 +83,14 @@ alone = hs.PCFG.random(6, words, **blank).fit(said)
 helped = hs.PCFG.random(6, words, **blank).fit(said, brackets=hidden)
 judged("sentences alone", alone)
 judged("sentences with brackets", helped)
+
+# %%
+# The four grammars side by side.
+
+figure, ax = plt.subplots(figsize=(6.5, 3), layout="constrained")
+names = list(judgements)
+ax.barh(names, [share for _, share in judgements.values()], color="#0b7285")
+ax.invert_yaxis()
+ax.set(xlabel="share of the true phrases that are found", xlim=(0, 1))
+
+plt.show()

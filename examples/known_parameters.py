@@ -13,6 +13,7 @@ be equal in all classes.
 # 1500 people, generated so that the truth is known: about 12% are ill. The hospital is independent of the illness. One
 # result in ten is missing.
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pyarrow as pa
 
@@ -72,3 +73,20 @@ try:
     hs.LatentClass(2, fixed=["test_a"]).fit(table)
 except ParameterError as error:
     print(error)
+
+# %%
+# The estimates of the three fits beside the truth: the share of ill people, and how often a test is positive among
+# them.
+
+labels = ["ill", *(f"{test}: positive if ill" for test in POSITIVE)]
+figure, ax = plt.subplots(figsize=(7, 3.4), layout="constrained")
+at = np.arange(len(labels))
+for i, (name, model) in enumerate(fits.items()):
+    values = [model.weights_[1], *(positive for _, positive in rates(model).values())]
+    ax.bar(at + 0.25 * (i - 1), values, width=0.25, label=name)
+truth = [ill.mean(), *(if_ill for _, if_ill in POSITIVE.values())]
+ax.plot(at, truth, "k_", markersize=60, label="the truth")
+ax.set_xticks(at, labels)
+ax.legend(fontsize=8)
+
+plt.show()

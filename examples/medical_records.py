@@ -13,6 +13,7 @@ all relations. A latent class model imputes each missing value from the rest of 
 # body mass index, blood pressure and six blood serum measurements. A fifth of the measurements is hidden at random, so
 # that the truth is known.
 
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_diabetes
 
@@ -55,3 +56,20 @@ for j, name in enumerate(measured):
     low, high = np.quantile([table[name][hide[:, j]] for table in draws], [0.05, 0.95], axis=0)
     inside = (low <= records[name][hide[:, j]]) & (records[name][hide[:, j]] <= high)
     print(f"{name:6}{inside.mean():30.0%}{(high - low).mean():10.1f}")
+
+# %%
+# One column as a picture: the true values of what was hidden, and the ranges of the draws.
+
+j = measured.index("s5")
+truth = records["s5"][hide[:, j]].to_numpy()
+low, middle, high = np.quantile([table["s5"][hide[:, j]] for table in draws], [0.05, 0.5, 0.95], axis=0)
+order = np.argsort(middle)
+figure, ax = plt.subplots(figsize=(7, 3.4), layout="constrained")
+ax.vlines(np.arange(len(order)), low[order], high[order], color="0.75", label="90% range of the draws")
+inside = ((low <= truth) & (truth <= high))[order]
+for at, colour, label in ((inside, "#0b7285", "truth inside"), (~inside, "#e8590c", "truth outside")):
+    ax.plot(np.flatnonzero(at), truth[order][at], ".", color=colour, label=label)
+ax.set(xlabel="patients whose value was hidden, by the median of the draws", ylabel="s5 (blood serum)")
+ax.legend()
+
+plt.show()

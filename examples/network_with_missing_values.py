@@ -6,6 +6,7 @@ X <- Y -> Z with Y hidden, with soft, hard and sampled assignment; then a small 
 missing and one hidden variable.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import halfseen as hs
@@ -56,3 +57,8 @@ print(net.query("lung", {"smoke": "yes", "xray": "yes"}))
 # disease.
 
 print(net.d_separated("smoke", "dysp"), net.d_separated("smoke", "dysp", ["bronc", "lung"]))
+
+figure, ax = plt.subplots(figsize=(7, 4.4), layout="constrained")
+hs.plot_network(net, ax=ax, marginals=True)
+
+plt.show()

@@ -50,6 +50,6 @@ calls = rng.negative_binomial(4.0, 4.0 / (4.0 + np.where(group, 2.0, 9.0)))
 table = np.column_stack([visits, calls]).astype(float)
 table[rng.random(table.shape) < 0.1] = np.nan
 for kind in ("poisson", "negbin"):
-    found = hs.LatentClass(range(1, 7), columns={"x0": kind, "x1": kind}, n_init=8, random_state=0).fit(table)
+    found = hs.LatentClass(range(1, 5), columns={"x0": kind, "x1": kind}, n_init=4, random_state=0).fit(table)
     print(f"{kind}: {found.n_components_} classes, BIC {found.bic():.1f}")
 print(found.to_frame())

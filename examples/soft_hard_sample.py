@@ -15,6 +15,7 @@ halfseen that is one argument. This example measures the differences on one tabl
 # changes its class. A sampled fit does not converge in this sense: it makes ``max_iter`` passes over the data, and
 # returns the parameters that fit the average statistics of the second half.
 
+import matplotlib.pyplot as plt
 import narwhals as nw
 import numpy as np
 
@@ -58,3 +59,22 @@ for name, options in how.items():
 # %%
 # Soft and sampled assignment agree, because the mean of many draws is the expectation. Hard assignment, as in k-means,
 # is good for dividing rows into groups, but biased as an estimate of the parameters of the groups.
+
+grid = np.linspace(-4.5, 4.5, 300)
+
+
+def normal(mean, sd):
+    return np.exp(-(((grid - mean) / sd) ** 2) / 2) / (sd * np.sqrt(2 * np.pi))
+
+
+figure, ax = plt.subplots(figsize=(6.5, 3.4), layout="constrained")
+ax.hist(values[:, 0], 40, density=True, color="0.88")
+for name, colour in (("soft", "#0b7285"), ("hard", "#e8590c")):
+    model = hs.LatentClass(2, start=begin, prior=None, random_state=0, **how[name]).fit(values)
+    for k in (0, 1):
+        shape = model.weights_[k] * normal(model.params_["x0"]["mean"][k], model.params_["x0"]["sd"][k])
+        ax.plot(grid, shape, color=colour, label=f"{name} assignment" if k == 0 else None)
+ax.set(xlabel="value", ylabel="density", title="Hard assignment makes classes narrower and pushes them apart")
+ax.legend()
+
+plt.show()

@@ -7,6 +7,7 @@ A dictionary from pairs of translated sentences. The corpus is generated, so tha
 
 # %%
 # Sentences of an artificial language in which adjectives follow the nouns.
+import matplotlib.pyplot as plt
 import numpy as np
 
 import halfseen as hs
@@ -49,3 +50,16 @@ for word in ("house", "red", "sees"):
 [links], [proba] = aligner.align(pairs[:1]), aligner.align_proba(pairs[:1])
 print(hs.link_matrix(*pairs[0], links, proba))
 ax = hs.plot_links(*pairs[0], links, proba)
+
+# %%
+# The whole lexicon: how probable each translation is. Every word has one, and the article one for both.
+source = sorted({word for words, _ in pairs for word in words})
+target = sorted({word for _, words in pairs for word in words})
+table = np.array([[dict(aligner.translations(e, None)).get(f, 0.0) for f in target] for e in source])
+figure, ax = plt.subplots(figsize=(5.6, 4.6), layout="constrained")
+image = ax.imshow(table, cmap="Blues", vmin=0, vmax=1)
+ax.set_xticks(range(len(target)), target, rotation=90)
+ax.set_yticks(range(len(source)), source)
+figure.colorbar(image, label="probability of the translation")
+
+plt.show()

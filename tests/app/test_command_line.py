@@ -431,7 +431,7 @@ def test_impute_check(votes):
 def test_sample(votes, tmp_path):
     rows = table(halfseen("sample", votes[0], "-n", 50, "--seed", 3).stdout)
     assert len(rows) == 50
-    assert set(rows[0]) == {*hs.load(votes[0]).columns_, "class"}
+    assert set(rows[0]) == {*hs.load(votes[0]).columns_, "drawn_class"}
     assert rows == table(halfseen("sample", votes[0], "-n", 50, "--seed", 3).stdout)
 
 
@@ -861,4 +861,4 @@ def test_safe_csv_guards_texts_of_every_verb_that_writes_rows(survey, tmp_path):
         assert {row["=note"] for row in plain} == {"x", "=1+1"}
         assert {row["'=note"] for row in safe} == {"x", "'=1+1"}
         assert [row["income"] for row in safe] == [row["income"] for row in plain]
-    assert "takes --ignore class" in halfseen("sample", model).stderr
+    assert "drawn_class: the class that each row was drawn from" in halfseen("sample", model).stderr

@@ -50,7 +50,7 @@ def folder(tmp_path_factory):
     how = ("--unparsable", "skip", "--report", found / "report.html", "-o", found / "m.halfseen")
     done = halfseen("fit", found / "corpus.txt", "--model", found / "rules.cfg", *how)
     assert "5 sentences, 18 words, 11 rules" in done.stderr
-    assert "1 sentences without a parse were left out" in done.stderr
+    assert "1 sentence without a parse left out" in done.stderr
     assert "S: NP VP 100%" in done.stdout
     return found
 
@@ -64,19 +64,26 @@ def test_fit_is_the_fit_of_the_library(folder):
 
 def test_trees_as_brackets_pictures_and_drawings(folder):
     model = hs.load(folder / "m.halfseen")
-    done = halfseen("parse", folder / "m.halfseen", folder / "corpus.txt")
+    done = halfseen("parse", folder / "m.halfseen", folder / "corpus.txt", code=1)
     lines = done.stdout.splitlines()
     assert [line.split("\t")[1] for line in lines[:4]] == [str(model.parse(text).tree) for text in SENTENCES]
-    assert lines[4] == "-inf\t"
-    assert "sentence 4 has no parse: cows moo" in done.stderr
+    assert lines[4] == "-inf\tno parse"
+    assert "sentence 4 'cows moo' (not in the grammar: 'cows', 'moo')" in done.stderr
+    skipped = halfseen("parse", folder / "m.halfseen", folder / "corpus.txt", "--unparsable", "skip")
+    assert skipped.stdout == done.stdout
+    assert "note: 1 of 5 sentences has no parse" in skipped.stderr
+    swapped = halfseen("parse", folder / "m.halfseen", "--text", "saw saw", code=1)
+    assert "its words are in the grammar, but no tree has them in this order" in swapped.stderr
     done = halfseen("parse", folder / "m.halfseen", "--text", SENTENCES[1], "--format", "picture")
     assert model.parse(SENTENCES[1]).tree.picture() in done.stdout
-    halfseen("parse", folder / "m.halfseen", folder / "corpus.txt", "--format", "svg", "-o", folder / "trees.html")
+    page = ("--format", "svg", "-o", folder / "trees.html")
+    halfseen("parse", folder / "m.halfseen", folder / "corpus.txt", *page, "--unparsable", "skip")
     assert (folder / "trees.html").read_text().count("<svg") == 4
     done = halfseen(
-        "parse", folder / "m.halfseen", "--text", "((astronomers saw stars) with ears)", "--brackets", code=0
+        "parse", folder / "m.halfseen", "--text", "((astronomers saw stars) with ears)", "--brackets", code=1
     )
-    assert done.stdout == "-inf\t\n"
+    assert done.stdout == "-inf\tno parse\n"
+    assert "(given its brackets)" in done.stderr
     done = halfseen("parse", folder / "m.halfseen", "--text", SENTENCES[0], "--draws", "3", "--seed", "1")
     assert len(done.stdout.splitlines()) == 3
 

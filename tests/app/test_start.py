@@ -122,6 +122,6 @@ def test_tables_fit_whatever_their_cells_are(capsys):
     assert capsys.readouterr().out == "name     n\n[bold]   1\n東京    22\ne\u0301t\u00e9      3\n"
 
 
-def test_a_cell_of_two_lines_stays_in_its_column(capsys):
+def test_a_cell_of_two_lines_stays_on_one_line(capsys):
     console.show_table(("name", "n"), [("a\nb", 1), ("[c]", 2)], left=1)
-    assert capsys.readouterr().out.splitlines() == ["name  n", "a     1", "b", "[c]   2"]
+    assert capsys.readouterr().out.splitlines() == ["name  n", "a b   1", "[c]   2"]

@@ -105,11 +105,25 @@ def test_the_line_fits_any_terminal(terminal, monkeypatch, width):
 def test_colour_follows_no_color(terminal, monkeypatch):
     with terminal() as shown:
         console.fail("hello")
-        assert "\x1b[1;31mhalfseen: hello" in shown.getvalue()
+        assert "\x1b[1;31mhalfseen: " in shown.getvalue()
     monkeypatch.setenv("NO_COLOR", "1")
     with terminal() as shown:
         console.fail("hello")
         assert "[1;31m" not in shown.getvalue()
+
+
+@pytest.mark.parametrize("width", [30, 80, 200])
+def test_a_table_is_not_cut_on_a_narrow_terminal(terminal, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    with terminal() as shown:
+        console.show_table(
+            ("classes", "starts that agree", ""), [(2, "14 of 16", ""), (3, "1 of 2", "<- best")], left=0
+        )
+    lines = [line.rstrip() for line in screen(shown.getvalue())]
+    assert any(line.endswith("14 of 16") for line in lines)
+    assert any(line.endswith("1 of 2  <- best") for line in lines)
+    assert ("      2           14 of 16" in lines) == (width > 30)
+    assert "\x1b[1;32m" in shown.getvalue()
 
 
 def test_the_line_is_there_before_anything_heavy_is_loaded():

@@ -111,7 +111,7 @@ def test_every_verb_takes_text(reviews):
     assert "body" in why
     assert "times as probable in good: " in why
     drawn = list(csv.DictReader(io.StringIO(halfseen("sample", model, "-n", 5).stdout)))
-    assert {row["class"] for row in drawn} <= {"good", "bad"}
+    assert {row["drawn_class"] for row in drawn} <= {"good", "bad"}
     assert set(drawn[0]["body"].split()) <= {*GOOD, *BAD, *BOTH}
     assert "nothing but text" in halfseen("impute", model, data, "--check").stdout
     assert "text columns are not imputed" in halfseen("impute", model, data, "-o", folder / "filled.csv").stderr

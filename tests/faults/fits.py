@@ -25,7 +25,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import halfseen as hs
-from halfseen.data.table import NO_WEIGHT
+from halfseen.data.row_weights import NO_WEIGHT
 from tests.faults.campaign import FINE, REFUSED, Campaign, Failed, answer, case_rng, folder
 from tests.faults.uses import has_nan, use
 

@@ -4,6 +4,8 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow.csv
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -148,6 +150,26 @@ def test_holes_are_filled_and_nothing_else_is_touched(lawn, rows, draw):
         evidence = {name: value for name, value in rows.loc[one].items() if value is not None}
         expected = np.asarray(lawn.query("wet", evidence)).argmax()
         assert filled.loc[one, "wet"] == STATES["wet"][expected]
+
+
+@pytest.mark.parametrize("container", ["file", "arrow", "polars", "pandas"])
+def test_a_column_without_any_value_may_have_states_of_text(lawn, tmp_path, container):
+    """To a reader it is a column of numbers, or of nothing; results have the states."""
+    path = tmp_path / "rows.csv"
+    lawn.sample(40, random_state=0)[0].assign(rain=None).to_csv(path, index=False)
+    X = {
+        "file": hs.open_table,
+        "arrow": pyarrow.csv.read_csv,
+        "polars": lambda path: pl.read_csv(path, schema_overrides={"rain": pl.Float64}),
+        "pandas": lambda path: pd.read_csv(path).set_axis(range(100, 140)),
+    }[container](path)
+    model = hs.BayesNet(lawn.edges, states=STATES, n_init=1, random_state=0).fit(X)
+    hs.save(model, tmp_path / "net.halfseen")
+    for found in (model.impute(X), model.sample(20, random_state=0)[0]):
+        column = found["rain"]
+        assert set(column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()) <= set(STATES["rain"])
+    if container == "pandas":
+        assert model.impute(X).index.tolist() == list(range(100, 140))
 
 
 def test_drawn_rows_have_the_network_s_frequencies(lawn):
@@ -355,3 +377,13 @@ def test_states_name_those_of_hidden_variables():
     assert set(net.query("C").to_dict()) == {"low", "high"}
     with pytest.raises(ParameterError, match="names 3 states"):
         hs.BayesNet("a <- C -> b", hidden={"C": 2}, states={"C": ["a", "b", "c"]}).fit(X)
+
+
+def test_an_unknown_state_is_warned_of_once_per_fit():
+    net = hs.BayesNet("x0 -> x1").fit([["a", "b"], ["c", "d"]] * 5)
+    with pytest.warns(UnknownCategoryWarning, match="'z'"):
+        net.score([["z", "b"]])
+    net.score([["z", "b"]])  # a warning would be an error
+    net.fit([["a", "b"], ["c", "d"]] * 5)
+    with pytest.warns(UnknownCategoryWarning, match="'z'"):
+        net.score([["z", "b"]])

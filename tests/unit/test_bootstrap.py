@@ -154,7 +154,7 @@ def test_a_start_leaves_no_probability_at_zero():
     model = hs.LatentClass.from_params([0.5, 0.5], {"a": {"x": [1, 0], "y": [0, 1]}, "b": {"u": [1, 0], "v": [0, 1]}})
     units = model._resampled(X)
     assert min(units.off_bounds(units.params)["emit"]["categorical"].ravel()) > 1e-3
-    assert_allclose(at_maximum(units).loglik, 40 * np.log(0.5), atol=1e-6)
+    assert_allclose(at_maximum(model, units).loglik, 40 * np.log(0.5), atol=1e-6)
 
 
 def test_standard_errors_by_the_bootstrap(classes):
@@ -240,3 +240,14 @@ def test_components_are_put_back_in_their_order(case):
         pytest.skip("components have labels or names")
     assert (units.named(other) != units.named(units.params)).any()
     assert_array_equal(units.named(units.matched(other, units.params)), units.named(units.params))
+
+
+def test_data_other_than_those_of_the_fit_are_refused():
+    """Refits would begin at the estimate and move to the maximum of the other data, as if it were the model's."""
+    rng = np.random.default_rng(0)
+    X, other = (pd.DataFrame(rng.integers(0, 2, (60, 4)).astype(str)) for _ in range(2))
+    model = hs.LatentClass(2, random_state=0).fit(X)
+    for call in (hs.bootstrap, hs.blrt):
+        with pytest.raises(DataError, match=r"not the data of the fit: the log-likelihood of the model is -\d"):
+            call(model, other, draws=2, random_state=0)
+        call(model, X, draws=2, random_state=0)

@@ -663,3 +663,11 @@ def test_an_unknown_category_counts_as_missing():
     with pytest.warns(hs.errors.UnknownCategoryWarning, match="sleep"):
         found = model.score([["walk"], ["sleep"]])
     assert_allclose(found, model.score([["walk"]]))
+
+
+def test_a_state_like_the_whole_is_described_by_mean_and_sd():
+    X = np.random.default_rng(0).normal(2.0, 3.0, 50)
+    assert "like the whole table: x0" in (said := hs.HMM(1).fit(X).describe())
+    assert "±" in said
+    clusters = hs.KMeans(1).fit(X.reshape(-1, 1)).describe()
+    assert clusters.startswith("cluster 0 (100%): like the whole table: x0 ")

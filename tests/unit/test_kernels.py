@@ -660,17 +660,18 @@ def test_first_rows_of_labels(kernels):
 # ---- the most probable component -------------------------------------------------------------------------------------
 
 
-def test_categorical_pairs_count_two_cells_of_a_row(kernels, n_rows, rng):
-    codes, usage = some_codes(n_rows, rng), rng.random((n_rows, 4))
-    counts = np.ones((sum(SIZES), sum(SIZES), 4))
-    kernels.categorical_pairs(codes, STARTS, usage, counts)
-    expected = np.ones_like(counts)
-    for row, used in zip(codes, usage, strict=True):
-        held = [start + code for start, code in zip(STARTS, row, strict=True) if code >= 0]
-        for i, s in enumerate(held):
-            for t in held[i:]:
-                expected[s, t] += used
-    np.testing.assert_allclose(counts, expected, rtol=1e-12)
+def test_cell_pairs_sum_over_the_rows_with_two_cells(kernels, n_rows, rng):
+    """The sums of groups g <= h stand at places[g, h] + cell of g * sizes[h] + cell of h; of one group at its cell."""
+    sizes, usage = np.array([3, 2, 4]), rng.random((n_rows, 5))
+    cells = rng.integers(0, sizes, (n_rows, 3)) + np.array([0, 3, 5])  # numbered as one
+    places = np.array([[0, 3, 9], [0, 21, 23], [0, 0, 31]]) - np.array([[0, 3, 5], [0, 3, 17], [0, 0, 5]])
+    sums = np.ones((35, 5))
+    kernels.cell_pairs(cells.astype(np.uint16), sizes, places, usage, sums)
+    expected = np.ones_like(sums)
+    for (a, b, c), used in zip(cells - [0, 3, 5], usage, strict=True):
+        for at in (a, 3 + 2 * a + b, 9 + 4 * a + c, 21 + b, 23 + 4 * b + c, 31 + c):
+            expected[at] += used
+    np.testing.assert_allclose(sums, expected, rtol=1e-12)
 
 
 def test_group_codes_numbers_the_combinations_of_neighbouring_columns(kernels, n_rows, rng):

@@ -6,10 +6,10 @@ import pytest
 
 import halfseen as hs
 from halfseen.data import open_table
+from halfseen.data.schema import Schema
 from halfseen.data.sequence_stream import UnsortedSteps, _keys, read_large_sequences
 from halfseen.data.sequences import Sequences, read_sequences
 from halfseen.data.stream import StreamSource
-from halfseen.data.table import Schema
 from halfseen.errors import DataError, ParameterError
 
 SMALL = 40_000  # bytes

@@ -43,3 +43,12 @@ SafeCsv = Annotated[
 Seed = Annotated[int, Option("--seed", metavar="N", min=0, help="Seed of random numbers: same seed, same result.")]
 Json = Annotated[bool, Option("--json", help="Print the result as JSON.")]
 Jobs = Annotated[int, Option("--jobs", metavar="N", help="Threads; -1 is all cores. The result is the same.")]
+Memory = Annotated[
+    str | None,
+    Option(
+        "--memory",
+        metavar="SIZE",
+        help="Memory for the rows that are read at a time, such as 200MB, besides the library itself. The result "
+        "is the same.",
+    ),
+]

@@ -28,6 +28,7 @@ from halfseen.app.arguments import (
     Ignore,
     Jobs,
     Json,
+    Memory,
     Missing,
     Model,
     Out,
@@ -203,7 +204,11 @@ def fit(
     jobs: Jobs = -1,
     memory: Annotated[
         str | None,
-        Option("--memory", metavar="SIZE", help="Memory for the data, such as 500MB; more goes to temporary files."),
+        Option(
+            "--memory",
+            metavar="SIZE",
+            help="Memory for the data, such as 500MB, besides the library itself; more goes to temporary files.",
+        ),
     ] = None,
     on: Annotated[
         str | None,
@@ -238,6 +243,7 @@ def predict(
     missing: Missing = None,
     safe_csv: SafeCsv = False,
     jobs: Jobs = -1,
+    memory: Memory = None,
 ) -> None:
     """Write the class, cluster or state of each row: the input columns, the class, its probabilities, its certainty."""
 
@@ -275,7 +281,7 @@ def parse(
     seed: Seed = 0,
     jobs: Jobs = -1,
 ) -> None:
-    """Find the trees of sentences under a grammar."""
+    """Find the trees of sentences under a grammar. The exit code is 1 if a sentence has none."""
 
 
 @_verb
@@ -295,6 +301,7 @@ def impute(
     missing: Missing = None,
     safe_csv: SafeCsv = False,
     seed: Seed = 0,
+    memory: Memory = None,
 ) -> None:
     """Fill the missing cells of a table; observed cells stay as they are."""
 
@@ -359,6 +366,7 @@ def score(
             help="With --details: p-values of the residuals between columns, by N tables drawn from the model.",
         ),
     ] = None,
+    memory: Memory = None,
     json: Json = False,
 ) -> None:
     """Print how well a model describes data: log-likelihood, BIC and its N; for a classifier also accuracy."""

@@ -20,7 +20,6 @@ from halfseen.app import status_line
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
     from halfseen.app.blocks import Block
@@ -51,7 +50,7 @@ def note(text: str) -> None:
 
 def fail(text: str) -> None:
     """Print an error."""
-    _put(sys.stderr, f"halfseen: {text}", "bold red")
+    _put(sys.stderr, _named(sys.stderr, "halfseen: ", text, "bold red"))
 
 
 def wrote(what: str, path: str) -> None:
@@ -62,12 +61,6 @@ def wrote(what: str, path: str) -> None:
     from rich.text import Text
 
     _put(sys.stderr, Text(f"{what}: ", style="dim").append(path, style=f"link {Path(path).resolve().as_uri()}"))
-
-
-def heading(text: str) -> None:
-    """Print a heading of results on a terminal; nothing elsewhere."""
-    if not is_plain(sys.stdout):
-        _put(sys.stdout, text, HEADING)
 
 
 def show(text: str = "") -> None:
@@ -84,9 +77,9 @@ def _put(stream: TextIO, text: str | Text, style: str | None = None) -> None:
             (errors() if stream is sys.stderr else results()).print(text, style=style, markup=False)
 
 
-def _named(name: str, rest: str, style: str) -> str | Text:
+def _named(stream: TextIO, name: str, rest: str, style: str) -> str | Text:
     """Return a line that begins with a name, which is styled if it goes to a terminal."""
-    if is_plain(sys.stdout):
+    if is_plain(stream):
         return name + rest
     from rich.text import Text
 
@@ -98,6 +91,12 @@ def is_plain(stream: TextIO) -> bool:
     return not stream.isatty() and not os.environ.get("FORCE_COLOR")
 
 
+def clear_for(output: str) -> None:
+    """Remove the status line for good if results are to be written to the terminal."""
+    if output == "-" and sys.stdout.isatty():
+        status_line.end()
+
+
 def show_json(value: Any) -> None:
     """Print a result for a program."""
     text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False, default=lambda array: array.tolist())
@@ -106,40 +105,41 @@ def show_json(value: Any) -> None:
 
 
 def show_table(header: Sequence[str], rows: Sequence[Sequence[Any]], left: int = 1, to_errors: bool = False) -> None:
-    """Print a table: the first `left` columns are text, the others numbers."""
+    """Print a table: the first `left` columns are text, the others numbers.
+
+    It is as wide as it needs to be. Where a terminal is narrower, words of the header stand one below the other.
+    """
     stream = sys.stderr if to_errors else sys.stdout
-    lines = aligned([list(header), *([str(cell) for cell in row] for row in rows)], left) if is_plain(stream) else None
-    if lines is not None:
-        with status_line.hidden():
-            stream.writelines(lines)
-        return
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(stderr=to_errors, highlight=False)
-    if not console.is_terminal:  # a file is as wide as it needs to be
-        console = Console(stderr=to_errors, highlight=False, width=100_000)
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style=HEADING if console.is_terminal else "")
-    for j, name in enumerate(header):
-        table.add_column(name, justify="left" if j < left else "right", overflow="fold", no_wrap=True)
-    for row in rows:
-        best = any(str(cell).startswith(MARK) for cell in row)
-        table.add_row(*[_plain(cell) for cell in row], style=BEST if best else None)
-    with status_line.hidden():
-        for line in _lines(console, table):
-            console.file.write(line)
+    cells = [[_on_one_line(str(cell)) for cell in row] for row in rows]
+    heads, lines = [list(header)], aligned([list(header), *cells], left)
+    if not is_plain(stream) and max(map(len, lines)) > status_line.width():
+        heads = _stacked(header)
+        lines = aligned([*heads, *cells], left)
+    for n, line in enumerate(lines):
+        best = n >= len(heads) and any(cell.startswith(MARK) for cell in cells[n - len(heads)])
+        _put(stream, line, HEADING if n < len(heads) else BEST if best else None)
 
 
-def aligned(cells: Sequence[Sequence[str]], left: int) -> list[str] | None:
-    """Return the lines of a table, header first; None if a cell has more than one line or moves the cursor."""
-    if not all(cell.isprintable() for row in cells for cell in row):
-        return None
+def _stacked(header: Sequence[str]) -> list[list[str]]:
+    """Return a header in several lines, the words of a cell one below the other, the last of them in the last line."""
+    words = [name.split(" ") for name in header]
+    height = max(map(len, words))
+    return [[([""] * (height - len(own)) + own)[line] for own in words] for line in range(height)]
+
+
+def _on_one_line(cell: str) -> str:
+    """Return a cell without signs that end a line or move the cursor."""
+    return cell if cell.isprintable() else "".join(sign if sign.isprintable() else " " for sign in cell)
+
+
+def aligned(cells: Sequence[Sequence[str]], left: int) -> list[str]:
+    """Return the lines of a table, header first."""
     widths = [max(map(width_of, column)) for column in zip(*cells, strict=True)]
     lines = []
     for row in cells:
         space = [" " * (width - width_of(cell)) for cell, width in zip(row, widths, strict=True)]
         padded = [cell + space[j] if j < left else space[j] + cell for j, cell in enumerate(row)]
-        lines.append("  ".join(padded).rstrip() + "\n")
+        lines.append("  ".join(padded).rstrip())
     return lines
 
 
@@ -170,24 +170,14 @@ def show_facts(facts: Sequence[tuple[str, Any]]) -> None:
     """Print names and values in two columns."""
     width = max(len(name) for name, _ in facts)
     for name, value in facts:
-        _put(sys.stdout, _named(f"{name:{width}}", f"  {value}", HEADING))
+        _put(sys.stdout, _named(sys.stdout, f"{name:{width}}", f"  {value}", HEADING))
 
 
 def show_classes(text: str) -> None:
     """Print the descriptions of classes, a line for each trait."""
     for line in text.splitlines():
         name, colon, traits = line.partition("): ")
-        _put(sys.stdout, _named(name + colon, traits.replace("; ", "\n" + " " * len(name + colon)), NAME))
-
-
-def _lines(console: Console, table: Table) -> Iterator[str]:
-    with console.capture() as captured:
-        console.print(table)
-    yield from (line.rstrip() + "\n" for line in captured.get().splitlines())
-
-
-def _plain(cell: Any) -> str:
-    return str(cell).replace("[", r"\[")
+        _put(sys.stdout, _named(sys.stdout, name + colon, traits.replace("; ", "\n" + " " * len(name + colon)), NAME))
 
 
 @contextmanager

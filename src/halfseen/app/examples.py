@@ -40,7 +40,7 @@ EXAMPLES = {
     "fit": Examples(
         (
             PENGUINS,
-            "halfseen fit example:votes --ignore party -k 1..3 -o votes.halfseen --report votes.html",
+            "halfseen fit example:votes --ignore party -k 1..3 -o classes.halfseen --report classes.html",
             "halfseen fit example:penguins --target species -o species.halfseen",
             QUAKES,
         )

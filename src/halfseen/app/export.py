@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from halfseen import families
-from halfseen.app import dispatch
+from halfseen.app import console, dispatch
 from halfseen.app.onnx import to_onnx
 from halfseen.app.options import names
 from halfseen.errors import ParameterError
@@ -84,6 +84,7 @@ def export(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
         return
     written = to_sql(model, request["table"], request["sql"], names(request["keep"]))
     if request["output"] == "-":
+        console.clear_for("-")
         sys.stdout.write(written)
         return
     with whole_file(request["output"]) as file:

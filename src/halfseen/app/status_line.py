@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
 
-__all__ = ["begin", "end", "fitted", "hidden", "say"]
+__all__ = ["begin", "end", "fitted", "hidden", "say", "width"]
 
 SIGNS = "|/-\\"
 TICK = 0.2  # seconds between two signs
@@ -40,9 +40,9 @@ class _Line:
         with self.lock:
             if self.parts is None:
                 return
-            seconds, width = monotonic() - self.began, _width() - 3
-            text, passed = fitted(self.parts, width), f", {seconds:,.0f} s"
-            if seconds > LONG and len(text + passed) <= width:
+            seconds, most = monotonic() - self.began, width() - 3
+            text, passed = fitted(self.parts, most), f", {seconds:,.0f} s"
+            if seconds > LONG and len(text + passed) <= most:
                 text += passed
             sys.stderr.write(f"{CLEAR}{SIGNS[self.n_drawn % len(SIGNS)]} {text}")
             sys.stderr.flush()
@@ -97,7 +97,8 @@ def hidden() -> Iterator[None]:
         yield
 
 
-def _width() -> int:
+def width() -> int:
+    """Return the number of columns of the terminal."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) > 0:
         return int(columns)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import csv
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Any
@@ -18,13 +17,19 @@ from halfseen.analysis.imputation_check import hidden_cells
 from halfseen.app import console, options, status_line
 from halfseen.app.dispatch import Fitted
 from halfseen.app.glob import Pattern
+from halfseen.data import CHUNK
+from halfseen.data.duckdb_reader import BATCH
 from halfseen.data.encodings import read_text
-from halfseen.data.files import FileTable, open_table
+from halfseen.data.files import OF_TEXT, FileTable, open_table
 from halfseen.data.identifiers import identifiers
 from halfseen.data.write import TableWriter
 from halfseen.errors import DataError, ParameterError
 from halfseen.inference.diagnostics import Diagnostics, diagnostics
 from halfseen.inference.standard_errors import StandardErrors, standard_errors
+
+DRAWN = "drawn_"  # begins the names of columns of `sample` that no fit is to learn from
+DECIMALS = 9  # of probabilities in text
+COPIES = 8  # of a batch and its results, while they are computed and written
 
 
 def reading_of_rows(request: Mapping[str, Any], *options_of: str) -> dict[str, Any]:
@@ -91,7 +96,9 @@ def check_on(request: Mapping[str, Any]) -> None:
 
 def without_identifiers(table: FileTable, kinds: Mapping[str | int, str]) -> tuple[FileTable, list[str]]:
     """Leave out identifiers and unreadable columns, with a note; columns with a kind given by the user stay."""
-    apart = [(name, reason) for name, reason in identifiers(table) if name not in kinds]
+    drawn = {name: "what halfseen sample drew the rows from" for name in table.names if name.startswith(DRAWN)}
+    found = [*drawn.items(), *((name, reason) for name, reason in identifiers(table) if name not in drawn)]
+    apart = [(name, reason) for name, reason in found if name not in kinds]
     unreadable = {name for name, _ in table.unreadable()}
     for name, reason in apart:
         keep = (
@@ -101,6 +108,11 @@ def without_identifiers(table: FileTable, kinds: Mapping[str | int, str]) -> tup
         console.note(f"left out: {name} ({reason}); {keep}")
     names = [name for name, _ in apart]
     return (table.without(names) if names else table), names
+
+
+def note_drawn(names: str, word: str) -> None:
+    """Say what the columns are that `sample` adds."""
+    console.note(f"note: {names}: the {word} that each row was drawn from; halfseen fit leaves it out")
 
 
 def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Fitted:
@@ -116,16 +128,53 @@ def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> 
 
 
 def batches(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """Yield batches of rows: with all columns, and with those of the model."""
-    table, n_rows = opened(reading, request), 0
+    """Yield batches of rows: with all columns, and with those of the model.
+
+    They have as many rows whatever --memory is, which says how many are read at a time: so results are the same.
+    """
+    table, n_rows = opened(reading, request, memory=request.get("memory")), 0
     about = reading_words(request)
     status_line.say(about)
-    for batch in table.batches(everything=True):
+    limited = request.get("memory") is not None
+    size = rows_within(table.memory, len(table.columns) + _n_answers(model)) if limited else BATCH
+    for batch in regrouped(table.batches(size, everything=True, within_memory=limited), CHUNK):
         yield batch, features(model, batch, request["data"])
         n_rows += batch.num_rows
         status_line.say(about, f"{n_rows:,} rows")
     if not n_rows:
         raise DataError(f"{request['data'] or 'the query'} has no rows.")
+
+
+def rows_within(memory: int, width: int) -> int:
+    """Return how many rows of so many cells are read at a time: they and their results take this much memory.
+
+    Examples
+    --------
+    >>> rows_within(10**9, 20), rows_within(20_000_000, 20), rows_within(1, 20)
+    (65536, 12288, 4096)
+    """
+    most = memory // (COPIES * 8 * max(width, 1))
+    return int(np.clip(most // CHUNK * CHUNK, CHUNK, BATCH))
+
+
+def _n_answers(model: Any) -> int:
+    """Return how many numbers are computed for each row."""
+    return (
+        len(getattr(model, "weights_", ())) or len(getattr(model, "cluster_centers_", ())) or len(model._schema.names)
+    )
+
+
+def regrouped(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
+    """Yield the rows of tables in tables of one size; the last may be smaller."""
+    left: list[pa.Table] = []
+    for table in tables:
+        left.append(table)
+        while sum(map(len, left)) >= rows:
+            whole = pa.concat_tables(left) if len(left) > 1 else left[0]
+            yield whole.slice(0, rows)
+            left = [whole.slice(rows)] if len(whole) > rows else []
+    if left and any(map(len, left)):
+        yield pa.concat_tables(left) if len(left) > 1 else left[0]
 
 
 def reading_words(request: Mapping[str, Any]) -> str:
@@ -161,6 +210,8 @@ def _columns(table: FileTable, named: Mapping[str, str]) -> dict[str, Any]:
 
 def details(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Diagnostics:
     """Return the fit of a model to the rows of a file in detail."""
+    if request.get("memory") is not None:
+        raise ParameterError("--memory cannot be used with --details, which reads all rows at once.")
     rows = pa.concat_tables([batch for batch, _ in batches(model, reading, request)])
     weight = weights(rows, request["weight"] or reading.get("weight"), request["data"])
     how = {"bootstrap": request["bootstrap"], "n_jobs": -1, "random_state": 0}
@@ -234,9 +285,15 @@ def weights(batch: pa.Table, name: str | None, where: str) -> NDArray[np.float64
 
 def writer(request: Mapping[str, Any]) -> TableWriter:
     """Return the file that a command writes its rows to; on a terminal the rows are to be seen, and no status line."""
-    if request["output"] == "-" and sys.stdout.isatty():
-        status_line.end()
+    console.clear_for(request["output"])
     return TableWriter(request["output"], request["safe_csv"])
+
+
+def probabilities(request: Mapping[str, Any], found: NDArray[np.float64], names: Sequence[str]) -> dict[str, Any]:
+    """Return columns of probabilities (N, K) and of the largest; in text with nine decimals: 1.28e-239 is noise."""
+    name = PurePath(request["output"]).name.lower()
+    shown = np.round(found, DECIMALS) if name == "-" or name.endswith(OF_TEXT) else found
+    return {f"p_{name}": shown[:, k] for k, name in enumerate(names)} | {"certainty": shown.max(axis=1)}
 
 
 def extended(batch: pa.Table, answers: Mapping[str, Any]) -> pa.Table:
@@ -264,6 +321,10 @@ def unnamed(model: Any, X: Any) -> Iterator[tuple[str, list[Any]]]:
 def impute(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Write the rows with their missing cells filled; with draws, the completed tables one below the other."""
     n_draws, n_filled, schema = request["draws"], 0, getattr(model, "_schema", None)
+    if n_draws and request["memory"] is not None:
+        raise ParameterError(
+            "--memory cannot be used with --draws: the draws depend on the rows that are read at a time."
+        )
     texts = [] if schema is None else schema.texts
     if schema is not None and len(texts) == len(schema.columns):
         console.note("text columns are not imputed: a model of words gives the likely words, not the text")
@@ -289,6 +350,8 @@ def note_filled(request: Mapping[str, Any], n_filled: int) -> None:
 
 def check(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Hide known cells, impute them, and print the errors of the imputed values and of column means."""
+    if request["memory"] is not None:
+        raise ParameterError("--memory cannot be used with --check, which reads all rows at once.")
     console.show(str(hidden_cells(model, data(model, reading, request).X, random_state=request["seed"])))
 
 

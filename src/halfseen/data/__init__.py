@@ -31,6 +31,9 @@ from halfseen.data.files import FileTable, open_table
 from halfseen.data.frames import RawColumn, Source, frame_from_dict, read
 from halfseen.data.identifiers import identifiers
 from halfseen.data.labels import Evidence, read_labels, read_target
+from halfseen.data.row_weights import check_weight, row_weight
+from halfseen.data.rows import Chunk
+from halfseen.data.schema import Schema
 from halfseen.data.sequences import (
     Cut,
     SequenceChunk,
@@ -40,7 +43,7 @@ from halfseen.data.sequences import (
     read_sequences,
     rows_of,
 )
-from halfseen.data.table import CHUNK, Chunk, Schema, Table, check_weight, row_weight
+from halfseen.data.table import CHUNK, Table
 from halfseen.data.write import TableWriter, write_table
 
 __all__ = [

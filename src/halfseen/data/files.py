@@ -236,7 +236,7 @@ class FileTable:
         """Bytes of memory that the table may take."""
         return self._memory
 
-    def batches(self, rows: int = BATCH, *, everything: bool = False) -> Iterator[Any]:
+    def batches(self, rows: int = BATCH, *, everything: bool = False, within_memory: bool = False) -> Iterator[Any]:
         r"""Batches of rows, as Arrow tables: to predict or impute tables that do not fit into memory.
 
         Parameters
@@ -245,6 +245,8 @@ class FileTable:
             The largest number of rows of a batch.
         everything : bool
             Whether ignored columns, the weight and the target are included, to be written next to the results.
+        within_memory : bool
+            Whether reading itself takes no more than a part of the memory for tables.
 
         Examples
         --------
@@ -255,7 +257,7 @@ class FileTable:
         """
         self._scan.settled()
         names = [column.name for column in self._scan.columns] if everything else self._checked()
-        for batch in self._scan.batches(names, rows):
+        for batch in self._scan.batches(names, rows, self._memory // PART if within_memory else None):
             for first in range(0, batch.num_rows, rows):
                 yield batch.slice(first, rows)
 

@@ -526,6 +526,10 @@ class _FrameSource(Source):
         for j, (rows, values) in cells.items():
             series = self._series(j)
             rows = np.asarray(rows, dtype=np.intp)
+            if len(rows) == len(series) and not _can_take(values, series.dtype):
+                frame = nw.from_native(native, eager_only=True).with_columns(_other_column(series, rows, values))
+                native = frame.to_native()
+                continue
             new = _values_like(series, values)
             if frame.implementation.is_pandas_like():
                 column = series.to_native().copy()  # a view, before pandas 3
@@ -732,11 +736,23 @@ def _plain(values: Any) -> list[Any]:
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
+def _can_take(values: Any, dtype: nw.dtypes.DType) -> bool:
+    """Whether values are of the sort of a column; one without any value is of numbers, or of nothing, to its reader."""
+    return not (dtype == nw.Unknown or (dtype.is_numeric() and any(isinstance(x, (str, bool)) for x in _plain(values))))
+
+
+def _other_column(series: nw.Series[Any], rows: NDArray[np.intp], values: Any) -> nw.Series[Any]:
+    """Values in place of a column without any value, in the dtype that they have."""
+    cells = np.empty(len(series), dtype=object)
+    cells[rows] = _plain(values)
+    return nw.new_series(series.name, cells.tolist(), backend=series.implementation)
+
+
 def _fits(values: list[Any], dtype: nw.dtypes.DType) -> bool:
     """Whether a column of this dtype can hold these values as they are."""
     if dtype.is_integer():
         return all(isinstance(value, (int, float)) and float(value).is_integer() for value in values)
-    return not (dtype == nw.Unknown or (dtype == nw.Boolean and None in values))
+    return _can_take(values, dtype) and not (dtype == nw.Boolean and None in values)
 
 
 def _values_like(template: nw.Series[Any], values: Any) -> Any:

@@ -18,8 +18,10 @@ from halfseen.data.columns import Column
 from halfseen.data.counts import Options
 from halfseen.data.frames import RawColumn, Source, read
 from halfseen.data.labels import Evidence
+from halfseen.data.row_weights import NO_WEIGHT, check_weight
+from halfseen.data.schema import Schema
 from halfseen.data.stream import ColumnLearner, labels_of, learned
-from halfseen.data.table import NO_WEIGHT, Schema, Table, check_weight
+from halfseen.data.table import Table
 from halfseen.data.text import TextLengths, WordCounts
 from halfseen.errors import DataError, ParameterError
 from halfseen.sums import Parts

@@ -20,7 +20,7 @@ from halfseen.kernels import active as kernels
 from halfseen.sums import Task
 
 if TYPE_CHECKING:
-    from halfseen.data.table import Schema
+    from halfseen.data.schema import Schema
 
 Floats = NDArray[np.float64]
 

@@ -18,9 +18,10 @@ from halfseen.data.canonical import hash_rows, hash_sequences
 from halfseen.data.frames import Source, read
 from halfseen.data.labels import Evidence
 from halfseen.data.partition import Layout, patterns_of, read_weight
+from halfseen.data.schema import Schema
 from halfseen.data.sequences import Sequences, plainly, read_sequences, rows_of
 from halfseen.data.stream import labels_of
-from halfseen.data.table import Schema, Table
+from halfseen.data.table import Table
 from halfseen.errors import DataError, ParameterError
 
 

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from halfseen.data.buckets import MOST_BITS, Buckets, Dealt
 from halfseen.data.frames import Source, read
+from halfseen.data.schema import Schema
 from halfseen.data.sequences import Cut, apart, check_marks, plainly, read_sequences
 from halfseen.data.spill import Arrays
 from halfseen.data.stream import MOST_TEXTS, StreamSource, in_pieces, threads
-from halfseen.data.table import Schema, Table
+from halfseen.data.table import Table
 from halfseen.errors import DataError, ParameterError
 
 __all__ = ["UnsortedSteps", "read_large_sequences"]

@@ -10,8 +10,10 @@ a row belongs to and one that says when. All become one table of steps, sequence
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any
 
 import narwhals as nw
@@ -23,13 +25,16 @@ from halfseen.data.frames import Source, read
 from halfseen.data.growing import GrowingArray
 from halfseen.data.labels import Evidence
 from halfseen.data.named_columns import taken_out
+from halfseen.data.row_weights import check_weight
+from halfseen.data.schema import Schema
 from halfseen.data.spill import PART, row_bytes, scratch
-from halfseen.data.table import CHUNK, LARGEST, Schema, Table, check_weight
+from halfseen.data.table import CHUNK, LARGEST, Table
 from halfseen.errors import DataError, ParameterError
 
 __all__ = ["Cut", "SequenceChunk", "Sequences", "Steps", "check_sequence_weight", "read_sequences", "rows_of"]
 
 Ints = NDArray[np.int64]
+ISO = re.compile(r"\d{4}-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?)?$")  # a month, a day, or a time of a day
 
 
 class Steps(dict[str, NDArray[Any]]):
@@ -238,6 +243,22 @@ class Cut:
             return f"step {t}"
         return f"step {t} ({plainly(self.times[int(self.lengths[:b].sum()) + t])})"
 
+    def number(self, chosen: Any) -> int:
+        """The number of a sequence that is chosen by its name, or by number from 0."""
+        names = list(self.names or ())
+        plain = [plainly(name) for name in names]
+        for known in (names, plain, list(map(str, plain)) if isinstance(chosen, str) else []):
+            if chosen in known:
+                return known.index(chosen)
+        if isinstance(chosen, int | np.integer) and 0 <= chosen < len(self.lengths):
+            return int(chosen)
+        told = f" Names: {', '.join(map(str, plain[:8]))}{', ...' if len(plain) > 8 else ''}." if names else ""
+        raise ParameterError(f"sequence={chosen!r}: there are {len(self.lengths)} sequences, counted from 0.{told}")
+
+    def clock(self) -> NDArray[Any] | None:
+        """The times of the steps as numbers or dates, (N,); None where there are none, or where they are other text."""
+        return None if self.times is None else as_clock(self.times)
+
     def back(self, answers: NDArray[Any]) -> Any:
         """Return results for steps in the order of the user's rows, or as a list of arrays."""
         if self.order is not None:
@@ -264,6 +285,28 @@ class Cut:
             )
         filled = [[None] * n if part is None else part for part, n in zip(parts, self.lengths.tolist(), strict=True)]
         return [label for part in filled for label in part]
+
+
+def as_clock(times: NDArray[Any]) -> NDArray[Any] | None:
+    """Return times as numbers or dates, also where these came as text (2026-01-05); None where they are neither.
+
+    Examples
+    --------
+    >>> as_clock(np.array(["2026-01-05", "2026-01-06"], dtype=object))
+    array(['2026-01-05T00:00:00.000000', '2026-01-06T00:00:00.000000'],
+          dtype='datetime64[us]')
+    >>> as_clock(np.array(["first", "second"])) is None
+    True
+    """
+    if times.dtype.kind in "iufM":
+        return times
+    plain = [value.replace(tzinfo=None) if getattr(value, "tzinfo", None) else value for value in times.tolist()]
+    if not all(isinstance(value, date) or (isinstance(value, str) and ISO.match(value)) for value in plain):
+        return None
+    try:
+        return np.array(plain, dtype="datetime64[us]")
+    except ValueError:
+        return None
 
 
 def plainly(value: Any) -> Any:

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from halfseen import __version__
 from halfseen.data import Schema, Source, frame_from_dict
+from halfseen.data.named_columns import check_columns
 from halfseen.errors import AbsentError, ParameterError, VersionWarning, warn
 from halfseen.estimators import convergence, options, selection
 from halfseen.estimators.selection import Fitted, aic, bic, sabic
@@ -54,6 +55,14 @@ class Estimator(BaseEstimator):
         """What soft assignment leads to: a maximum of the likelihood, or of the posterior under a prior."""
         return "posterior mode" if self._model.log_prior(self._params) else "maximum likelihood"
 
+    def set_params(self, **params: Any) -> Self:
+        """Set options by name; one that another library has is answered by what it is called here."""
+        wrong = options.unknown([name for name in params if "__" not in name], known := self._get_param_names())
+        if wrong is not None:
+            raise ParameterError(options.hint(type(self).__name__, wrong, known))
+        changed: Self = super().set_params(**params)
+        return changed
+
     def _check_options(self) -> None:
         """Refuse values of options that are not allowed."""
         options.check(self)
@@ -68,6 +77,12 @@ class Estimator(BaseEstimator):
         self.__dict__.pop("feature_names_in_", None)
         if source.named:
             self.feature_names_in_ = np.array(source.names, dtype=object)
+
+    def _check_features(self, source: Source, reset: bool) -> None:
+        """Refuse a table whose columns have other names than those of the fit."""
+        names = getattr(self, "feature_names_in_", None)
+        if not reset and source.named and names is not None:
+            check_columns(source.names, names.tolist())
 
     def _state(self) -> State:
         """Return all that makes up the fitted estimator, as plain values and arrays: what a model file holds."""

@@ -156,7 +156,7 @@ def blrt(
     seed = lasting_seed(random_state)
     units = resampled(model, X, how)
     pair = _Pair(_mixture(units), model._one_more(), model.init, starts)
-    best = at_maximum(units)
+    best = at_maximum(model, units)
     start = units.off_bounds(best.params)
     larger, lr = _larger_fit(pair, units.given(), best, start, np.random.default_rng(child(seed, 0)))
     if larger is None or not larger.healthy:

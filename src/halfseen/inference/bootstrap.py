@@ -19,9 +19,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from halfseen.data import Source, frame_from_dict
+from halfseen.engine.loop.em import evaluate
 from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.engine.tables.batch import Batch
-from halfseen.errors import BootstrapWarning, FitError, ParameterError, warn
+from halfseen.errors import BootstrapWarning, DataError, FitError, ParameterError, warn
 from halfseen.estimators import options
 from halfseen.estimators.named_parameters import NamedParameters
 from halfseen.estimators.resampled import Resampled
@@ -32,6 +33,7 @@ from halfseen.sums import Runner
 
 KINDS = ("nonparametric", "parametric")
 FEWEST = 2  # units: of one there is nothing to draw
+SAME_DATA = 1e-6  # relative difference of log-likelihoods that is rounding, and the last step of a fit
 MANY = 256  # draws between two reports of progress where a kernel makes whole runs
 
 
@@ -172,7 +174,7 @@ def bootstrap(
         raise ParameterError(
             f'kind="nonparametric" draws {units.unit} with replacement, and there is one. Use kind="parametric".'
         )
-    best = at_maximum(units)
+    best = at_maximum(model, units)
     return _gathered(model, units, best, _drawn(units, best, kind, draws, seed, n_jobs), kind, level)
 
 
@@ -204,8 +206,21 @@ def resampled(model: Any, X: Any, how: dict[str, Any]) -> Resampled:
     return found
 
 
-def at_maximum(units: Resampled) -> Refit:
+def _check_data(model: Any, units: Resampled) -> None:
+    """Refuse data under which the model has another log-likelihood than after its fit."""
+    if not hasattr(model, "loglik_"):  # its parameters were given
+        return
+    [step] = evaluate(units.model, units.given().reduced(units.model), [units.params])
+    if abs(step.objective - model.loglik_) > SAME_DATA * max(1.0, abs(model.loglik_)):
+        raise DataError(
+            f"these are not the data of the fit: the log-likelihood of the model is {step.objective:,.4f} for them and "
+            f"was {model.loglik_:,.4f} after the fit. Give the data, weights and labels that the model was fitted to."
+        )
+
+
+def at_maximum(model: Any, units: Resampled) -> Refit:
     """Return the maximum of the likelihood of the data near the parameters of the model."""
+    _check_data(model, units)
     best = refit(units.model, units.given(), units.off_bounds(units.params))
     if best is None:
         raise FitError(

@@ -72,7 +72,7 @@ def residuals_with_p(
     units = resampled(model, X, {"sample_weight": sample_weight})
     if units.table is None:
         raise ParameterError("p-values of residuals are for rows without labels.")
-    best = at_maximum(units)
+    best = at_maximum(model, units)
     found = residuals_of(_scored(model, units, best.params, units.table))
     start = units.off_bounds(best.params)
     pairs = [(pair.first, pair.second) for pair in found]

@@ -78,9 +78,6 @@ void bind_codes(nb::module_& m) {
          [](Array2<const Code> codes, Index starts, Index component, In1 weight, Out2 counts) {
              categorical_count(view(codes), view(starts), view(component), view(weight), view(counts));
          });
-    bind(m, "categorical_pairs", [](Array2<const Code> codes, Index starts, In2 usage, Out3 counts) {
-        categorical_pairs(view(codes), view(starts), view(usage), view(counts));
-    });
     bind(m, "mixture_best",
          [](Array2<const Code> codes, Index starts, In2 values, In2 counts, In2 constants, In1 log_mix,
             In2 log_table, In2 mean, In2 half_precision, In2 half_log, In2 rate, In2 log_rate,
@@ -406,6 +403,10 @@ NB_MODULE(compiled, m) {
     });
     bind(m, "components_of", [](Index owner, Array1<const std::int32_t> pattern, Array1<std::int64_t> component) {
         components_of(view(owner), view(pattern), view(component));
+    });
+    bind(m, "cell_pairs", [](Array2<const std::uint16_t> cells, Index sizes, Array2<const std::int64_t> places, In2 usage,
+                             Out2 sums) {
+        cell_pairs(view(cells), view(sizes), view(places), view(usage), view(sums));
     });
     bind(m, "tally", [](Index component, In1 weight, Out1 mass) { tally(view(component), view(weight), view(mass)); });
     bind_lloyd<double>(m);

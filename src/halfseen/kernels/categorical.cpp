@@ -41,24 +41,6 @@ void categorical_count(Matrix<const Code> codes, Span<const std::int64_t> starts
 }
 
 template <class Code>
-void categorical_pairs(Matrix<const Code> codes, Span<const std::int64_t> starts, Matrix<const double> usage,
-                       Stack<double> counts) {
-    for (std::size_t n = 0; n < codes.rows; ++n) {
-        const Code* code = codes[n];
-        const double* used = usage[n];
-        for (std::size_t d = 0; d < codes.cols; ++d) {
-            if (code[d] < 0) continue;
-            const Matrix<double> beside = counts[starts[d] + code[d]];
-            for (std::size_t e = d; e < codes.cols; ++e) {
-                if (code[e] < 0) continue;
-                double* cell = beside[starts[e] + code[e]];
-                for (std::size_t m = 0; m < usage.cols; ++m) cell[m] += used[m];
-            }
-        }
-    }
-}
-
-template <class Code>
 void group_codes(Matrix<const Code> codes, Span<const std::int64_t> strides, Span<const std::int64_t> stops,
                  Span<const std::int64_t> firsts, Matrix<std::uint16_t> cells) {
     for (std::size_t n = 0; n < codes.rows; ++n) {
@@ -72,6 +54,21 @@ void group_codes(Matrix<const Code> codes, Span<const std::int64_t> strides, Spa
     }
 }
 
+void cell_pairs(Matrix<const std::uint16_t> cells, Span<const std::int64_t> sizes, Matrix<const std::int64_t> places,
+                Matrix<const double> usage, Matrix<double> sums) {
+    const std::size_t width = usage.cols;
+    for (std::size_t g = 0; g < cells.cols; ++g) {
+        for (std::size_t h = g; h < cells.cols; ++h) {  // one table at a time: it stays in the cache
+            const std::int64_t place = places[g][h], stride = g == h ? 0 : sizes[h];
+            for (std::size_t n = 0; n < cells.rows; ++n) {
+                double* sum = sums[std::size_t(place + cells[n][g] * stride + cells[n][h])];
+                const double* used = usage[n];
+                for (std::size_t m = 0; m < width; ++m) sum[m] += used[m];
+            }
+        }
+    }
+}
+
 #define HALFSEEN_CODES(Code)                                                                                         \
     template void categorical_score(Matrix<const Code>, Span<const std::int64_t>, Matrix<const double>,             \
                                     Matrix<double>);                                                                 \
@@ -79,8 +76,6 @@ void group_codes(Matrix<const Code> codes, Span<const std::int64_t> strides, Spa
                                      Matrix<double>);                                                                \
     template void categorical_count(Matrix<const Code>, Span<const std::int64_t>, Span<const std::int64_t>,         \
                                     Span<const double>, Matrix<double>);                                             \
-    template void categorical_pairs(Matrix<const Code>, Span<const std::int64_t>, Matrix<const double>,             \
-                                    Stack<double>);                                                                  \
     template void group_codes(Matrix<const Code>, Span<const std::int64_t>, Span<const std::int64_t>,               \
                               Span<const std::int64_t>, Matrix<std::uint16_t>);
 HALFSEEN_CODES(std::int8_t)

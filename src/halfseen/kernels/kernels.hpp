@@ -27,12 +27,12 @@ void categorical_count(
     Span<const double> weight,          // (N,)    in
     Matrix<double> counts);             // (K, S)  added to
 
-template <class Code>
-void categorical_pairs(
-    Matrix<const Code> codes,           // (N, D)     in, -1 = missing
-    Span<const std::int64_t> starts,    // (D,)       in
-    Matrix<const double> usage,         // (N, M)     in
-    Stack<double> counts);              // (S, S, M)  added to, where the second cell's column is not before the first's
+void cell_pairs(
+    Matrix<const std::uint16_t> cells,    // (N, G)  in
+    Span<const std::int64_t> sizes,       // (G,)    in, how many cells each group has
+    Matrix<const std::int64_t> places,    // (G, G)  in, where the cells 0 and 0 of groups g <= h have their sums
+    Matrix<const double> usage,           // (N, M)  in
+    Matrix<double> sums);                 // (T, M)  added to
 
 void gaussian_score(
     Matrix<const double> values,        // (N, D)  in, NaN = missing

@@ -123,19 +123,6 @@ def categorical_count(
         counts += np.bincount(cells, weight[seen], minlength=counts.size).reshape(counts.shape)
 
 
-def categorical_pairs(
-    codes: Codes,  # (N, D)  in, -1 = missing
-    starts: NDArray[np.int64],  # (D,)  in
-    usage: Floats,  # (N, M)  in
-    counts: Floats,  # (S, S, M)  added to, where the second cell's column is not before the first's
-) -> None:
-    """counts[s, t] += sum over rows n that hold the cells s and t of usage[n]."""
-    for d in range(codes.shape[1]):
-        for e in range(d, codes.shape[1]):
-            seen = (codes[:, d] >= 0) & (codes[:, e] >= 0)
-            np.add.at(counts, (starts[d] + codes[seen, d], starts[e] + codes[seen, e]), usage[seen])
-
-
 def group_codes(
     codes: Codes,  # (N, D)  in, -1 = missing
     strides: NDArray[np.int64],  # (D,)  in
@@ -147,6 +134,21 @@ def group_codes(
     starts = [0, *stops[:-1]]
     for g, (start, stop) in enumerate(zip(starts, stops, strict=False)):
         cells[:, g] = firsts[g] + codes[:, start:stop].astype(np.int64) @ strides[start:stop]
+
+
+def cell_pairs(
+    cells: NDArray[np.uint16],  # (N, G)  in
+    sizes: NDArray[np.int64],  # (G,)  in, how many cells each group has
+    places: NDArray[np.int64],  # (G, G)  in, where the cells 0 and 0 of groups g <= h have their sums
+    usage: Floats,  # (N, M)  in
+    sums: Floats,  # (T, M)  added to
+) -> None:
+    """sums[places[g, h] + (cell of g) sizes[h] + cell of h] += usage[n] for every row n and g < h; g = h: by cell."""
+    own = cells.astype(np.int64)
+    for g in range(cells.shape[1]):
+        for h in range(g, cells.shape[1]):
+            first = 0 if g == h else own[:, g] * sizes[h]
+            np.add.at(sums, places[g, h] + first + own[:, h], usage)
 
 
 def survey_cells(

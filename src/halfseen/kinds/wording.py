@@ -5,9 +5,15 @@ from __future__ import annotations
 from math import floor, log10
 
 
-def number(value: float) -> str:
-    """Return three telling digits, without an exponent where a person would not use one."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+def number(value: float, digits: int = 3) -> str:
+    """Return a number with three digits or more, without an exponent where a person would not use one.
+
+    Examples
+    --------
+    >>> number(35000.0), number(0.01234), number(1234567.8, 6), number(12.5, 6)
+    ('35,000', '0.0123', '1,234,568', '12.5')
+    """
+    return f"{value:,.0f}" if abs(value) >= 10 ** (digits - 1) else f"{value:.{digits}g}"
 
 
 def small_percent(share: float) -> str:

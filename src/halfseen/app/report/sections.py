@@ -12,6 +12,7 @@ from halfseen.app.versions import versions
 from halfseen.estimators.publication import methods_paragraph
 from halfseen.estimators.publication.facts import has_likelihood
 from halfseen.estimators.publication.methods import citation
+from halfseen.kinds.wording import number
 
 MOST_PARAMETERS = 300  # rows of the table of parameters
 
@@ -81,4 +82,4 @@ def _parameters(model: Any) -> list[Part]:
 
 
 def _cell(cell: Any) -> str:
-    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+    return number(cell, 4) if isinstance(cell, float) else str(cell)

@@ -9,6 +9,7 @@ from halfseen import families
 from halfseen.analysis import comparison
 from halfseen.app import console, dispatch
 from halfseen.errors import ModelFileError
+from halfseen.kinds.wording import number
 
 
 def run(request: Mapping[str, Any]) -> None:
@@ -62,7 +63,7 @@ def _show_models(found: comparison.Moved, one: str, two: str, json: bool, words:
     if found.moves:
         console.show("\nlargest changes")
         moves = [
-            (move.of, move.column, move.value, f"{move.before:,.4g}", f"{move.after:,.4g}")
+            (move.of, move.column, move.value, number(move.before, 4), number(move.after, 4))
             for move in found.moves[: comparison.SHOWN]
         ]
         console.show_table((word, "column", "", "from", "to"), moves, left=3)

@@ -40,6 +40,7 @@ def run(request: Mapping[str, Any]) -> None:
         with console.progress(_components(family, request["model"])) as watch, watching(watch):
             fitted = _named(commands.fit(request), family, request)
         fitted.model._origin = fitted.model._origin._replace(command=command, reading=fitted.reading)
+        status_line.say("describing the model" if output is None else f"writing {Path(output).name}")
         if output is not None:
             save(fitted.model, output)
     first = unfinished(fitted.model)

@@ -14,6 +14,7 @@ from halfseen.app.model_file import load, read_record
 from halfseen.engine.services.progress import watching
 from halfseen.errors import ParameterError
 from halfseen.estimators.publication import methods_paragraph
+from halfseen.kinds.wording import number
 
 
 def run(request: Mapping[str, Any]) -> None:
@@ -42,7 +43,7 @@ def run(request: Mapping[str, Any]) -> None:
 
 def _show_parameters(model: Any) -> None:
     frame = nw.from_native(model.to_frame())
-    rows = [[f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row] for row in frame.iter_rows()]
+    rows = [[number(cell, 6) if isinstance(cell, float) else cell for cell in row] for row in frame.iter_rows()]
     console.show_table(frame.columns, rows, left=3)
 
 

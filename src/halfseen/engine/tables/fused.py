@@ -24,6 +24,7 @@ from halfseen.assign import Assign
 from halfseen.data.rows import Rows
 from halfseen.engine.loop.expected import Expected
 from halfseen.engine.loop.model import Chunk, Model
+from halfseen.engine.tables.groups import Groups
 from halfseen.kernels import active as kernels
 from halfseen.kernels import plain
 from halfseen.leaves import Categorical, Cells, Gaussian, Poisson, Product
@@ -71,7 +72,7 @@ class FusedMixture:
         if table is not None:
             missing = [absent for name in self.categorical for absent in table.holes(name).tolist()]
         self.sizes = sizes
-        self.groups = _Groups(sizes, missing)
+        self.groups = Groups(sizes, missing, GROUP)
         self.n_numbers = sum(len(leaf.scale) for leaf in self.gaussian.values())
         self.n_counts = sum(len(leaf.scale) for leaf in self.poisson.values())
 
@@ -227,46 +228,6 @@ class FusedMixture:
             first = last
 
 
-class _Groups:
-    """Columns of categories in groups of at most GROUP combinations.
-
-    Attributes
-    ----------
-    n_rows, n_cells : int          rows of all tables of groups; categories of all columns
-    rows, of_cells : (M,) arrays   which category (`of_cells`) is part of which combination (`rows`)
-    """
-
-    def __init__(self, sizes: Sequence[int], missing: Sequence[bool]) -> None:
-        # Digit 0 is 'missing' where cells are missing, and in a column without categories.
-        first_digit = [int(absent or size == 0) for size, absent in zip(sizes, missing, strict=True)]
-        digits = [size + first for size, first in zip(sizes, first_digit, strict=True)]
-        self.members = _greedy(digits)
-        self.strides = np.ones(len(sizes), dtype=np.int64)
-        self.firsts = np.zeros(len(self.members), dtype=np.int64)
-        self.stops = np.array([members[-1] + 1 for members in self.members], dtype=np.int64)
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        rows, cells, first = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
-        for g, members in enumerate(self.members):
-            n_rows = 1
-            for d in members:
-                self.strides[d] = n_rows
-                n_rows *= digits[d]
-            for d in members:
-                code = np.arange(n_rows) // self.strides[d] % digits[d] - first_digit[d]
-                rows.append(first + np.flatnonzero(code >= 0))
-                cells.append(offsets[d] + code[code >= 0])
-            self.firsts[g] = first + sum(self.strides[d] * first_digit[d] for d in members)
-            first += n_rows
-        self.n_rows, self.n_cells = first, int(offsets[-1])
-        self.rows, self.of_cells = np.concatenate(rows), np.concatenate(cells)
-
-    def cells(self, codes: NDArray[Any]) -> NDArray[np.uint16]:
-        """Return the row of the groups' tables for each row of data, (N, G)."""
-        out = np.empty((len(codes), len(self.members)), dtype=np.uint16)
-        kernels.group_codes(codes, self.strides, self.stops, self.firsts, out)
-        return out
-
-
 def servable(leaf: Leaf) -> bool:
     """Whether the kernels can serve a block: its kind, and for counts their size.
 
@@ -276,19 +237,6 @@ def servable(leaf: Leaf) -> bool:
     if isinstance(inside, Poisson):
         return bool((inside.scale <= LARGE_COUNTS).all())
     return type(inside) in (Categorical, Gaussian)
-
-
-def _greedy(sizes: Sequence[int]) -> list[list[int]]:
-    """Put neighbouring columns together while their combinations fit."""
-    groups: list[list[int]] = []
-    product = GROUP + 1
-    for d, size in enumerate(sizes):
-        if product * size > GROUP:
-            groups.append([])
-            product = 1
-        groups[-1].append(d)
-        product *= size
-    return groups
 
 
 def _beside(blocks: Sequence[NDArray[Any]], n_rows: int) -> NDArray[Any]:

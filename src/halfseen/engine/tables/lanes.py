@@ -29,8 +29,9 @@ from halfseen.data import Chunk, Evidence, Sequences, Table
 from halfseen.data.canonical import hash_rows
 from halfseen.data.counts import joined
 from halfseen.data.rows import Rows
+from halfseen.data.schema import Schema
 from halfseen.data.sequence_partition import EncodedSequences
-from halfseen.data.table import Schema, chunk_rows
+from halfseen.data.table import chunk_rows
 from halfseen.engine.loop.expected import Expected
 from halfseen.engine.loop.model import Reduced
 from halfseen.engine.tables.mixture import Mixture

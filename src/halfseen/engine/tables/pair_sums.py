@@ -13,13 +13,16 @@ is much less work than outer products of wide gradients. As sum_l r[n, l] = 1, s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
+from itertools import combinations_with_replacement, pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halfseen.assign import SOFT
 from halfseen.engine.loop.model import Chunk
+from halfseen.engine.tables.groups import Groups
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.kernels import active as kernels
 from halfseen.leaves.categorical import Categorical
@@ -28,7 +31,8 @@ from halfseen.leaves.limits import Params
 from halfseen.leaves.product import Product
 from halfseen.sums import Parts, Runner
 
-ROWS = 2048  # at a time: their products of responsibilities stay in the cache
+GROUP = 32  # most combinations in a group of columns: the table of two groups stays in the cache
+ROWS = 512  # at a time: their products of responsibilities stay in the cache
 MOST = 1 << 24  # numbers in a table of pairs
 
 
@@ -61,18 +65,82 @@ def pair_products(
 
 
 def _sums(chunk: Any, model: Mixture, prepared: Any, name: str, leaf: Categorical) -> Parts:
-    n_components, n_cells = leaf.stats_shape
-    first, second = np.triu_indices(n_components)
-    pairs = np.zeros((n_cells, n_cells, len(first)))
+    first, second = np.triu_indices(leaf.n_components)
     outer = np.ones((n_rows(chunk.blocks), 1))
     resp = model.infer(prepared, chunk.blocks, outer, SOFT, chunk.log_evidence).usage["emit"]
-    codes = np.ascontiguousarray(chunk.blocks[name])
-    for start in range(0, len(codes), ROWS):
+    tables = _Tables(np.diff(leaf.offsets).tolist(), np.ascontiguousarray(chunk.blocks[name]), len(first))
+    for start in range(0, len(resp), ROWS):
         part = slice(start, start + ROWS)
         own = resp[part]
-        products = own.take(first, axis=1) * (chunk.weight[part, None] * own).take(second, axis=1)
-        kernels.categorical_pairs(codes[part], leaf.offsets[:-1], products, pairs)
-    return Parts((pairs, resp.T @ (chunk.weight[:, None] * resp)))
+        tables.add(part, own.take(first, axis=1) * (chunk.weight[part, None] * own).take(second, axis=1))
+    return Parts((tables.by_cells(), resp.T @ (chunk.weight[:, None] * resp)))
+
+
+class _Tables:
+    """Sums over pairs of groups of columns: a quarter of the additions of pairs of columns, where groups have two."""
+
+    def __init__(self, sizes: Sequence[int], codes: NDArray[Any], width: int) -> None:
+        self.layout = _layout(tuple(sizes), tuple(bool((column < 0).any()) for column in codes.T), width)
+        self.cells = self.layout.groups.cells(codes)
+        self.sums = np.zeros((self.layout.size, width))
+
+    def add(self, rows: slice, products: Floats) -> None:
+        """Add products of responsibilities of some rows."""
+        kernels.cell_pairs(self.cells[rows], self.layout.sizes, self.layout.places, products, self.sums)
+
+    def by_cells(self) -> Floats:
+        """Return the sums over pairs of cells, (S, S, M), where the second cell's column is not before the first's."""
+        layout, width = self.layout, self.sums.shape[1]
+        sizes, own, cells = layout.sizes, layout.own, layout.cells
+        found = np.zeros((layout.groups.n_cells, layout.groups.n_cells, width))
+        for g, h in layout.pairs:
+            table = self.sums[layout.firsts[g, h] :]
+            if g == h:
+                inside = np.tensordot(own[g][:, None] * own[g], table[: sizes[g]], axes=1)
+                found[cells[g], cells[g]] = inside * np.triu(np.ones(inside.shape[:2]))[:, :, None]
+            else:
+                rows = own[g] @ table[: sizes[g] * sizes[h]].reshape(sizes[g], -1)
+                np.matmul(own[h], rows.reshape(len(rows), sizes[h], width), out=found[cells[g], cells[h]])
+        return found
+
+
+class _Layout:
+    """Where the sums of two groups stand.
+
+    Attributes
+    ----------
+    sizes : (G,) array             combinations of each group
+    pairs : list of (g, h)         g <= h
+    firsts : (G, G) array          where the table of a pair begins
+    places : (G, G) array          the same for cells that are numbered through all groups
+    cells : list of slices         the categories of each group
+    own : list of (s, c) arrays    1 where a combination has the category
+    """
+
+    def __init__(self, groups: Groups) -> None:
+        self.groups, self.sizes = groups, np.diff(groups.starts)
+        self.pairs = list(combinations_with_replacement(range(len(self.sizes)), 2))
+        self.firsts = np.zeros((len(self.sizes), len(self.sizes)), dtype=np.int64)
+        self.size = 0
+        for g, h in self.pairs:
+            self.firsts[g, h] = self.size
+            self.size += int(self.sizes[g] * (1 if g == h else self.sizes[h]))
+        starts = groups.starts[:-1]
+        self.places = self.firsts - starts - np.where(np.eye(len(starts), dtype=bool), 0, starts[:, None] * self.sizes)
+        holds = np.zeros((groups.n_cells, groups.n_rows))
+        holds[groups.of_cells, groups.rows] = 1.0
+        self.cells, self.own = [], []
+        for start, stop in pairwise(groups.starts):
+            mine = np.flatnonzero(holds[:, start:stop].any(axis=1))
+            self.cells.append(slice(mine[0], mine[-1] + 1) if len(mine) else slice(0, 0))
+            self.own.append(np.ascontiguousarray(holds[self.cells[-1], start:stop]))
+
+
+@lru_cache(maxsize=16)
+def _layout(sizes: tuple[int, ...], missing: tuple[bool, ...], width: int) -> _Layout:
+    """Return the layout for columns of these sizes; chunks mostly share one."""
+    groups = Groups(sizes, missing, GROUP)
+    return _Layout(groups if groups.n_rows**2 * width <= MOST else Groups(sizes, missing, 1))
 
 
 def _assembled(leaf: Categorical, table: Floats, pairs: Floats, both: Floats, shares: Floats) -> tuple[Floats, Floats]:

@@ -3,9 +3,11 @@
 `values`   check one value: a whole number, a number, a word, True or False, a mapping, a list of names
 `shared`   the options that estimators of several families have
 `checks`   check all shared options of an estimator, and turn them into a plan
+`foreign_names`   what options of other libraries are called here
 """
 
 from halfseen.estimators.options.checks import check, declared, plan, starts
+from halfseen.estimators.options.foreign_names import hint, unknown, with_hints
 from halfseen.estimators.options.shared import (
     COVARIANCE_TYPES,
     SHARED,
@@ -38,6 +40,7 @@ __all__ = [
     "check",
     "declared",
     "flag",
+    "hint",
     "listed",
     "listed_or_mapping",
     "mapping",
@@ -49,7 +52,9 @@ __all__ = [
     "some_words",
     "starts",
     "temperatures",
+    "unknown",
     "variance_floor",
     "whole",
+    "with_hints",
     "words",
 ]

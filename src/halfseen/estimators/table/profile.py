@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfseen.data import Schema, frame_from_dict
-from halfseen.kinds.kind import ColumnProfile, Fitted
+from halfseen.kinds.records import ColumnProfile, Fitted
 from halfseen.leaves.leaf import Floats, Leaf, Stats
 from halfseen.leaves.limits import Params
 from halfseen.leaves.product import Product
@@ -74,15 +74,16 @@ def describe(model: TableMixture, top: int) -> str:
 
 
 def in_words(columns: list[ColumnProfile], top: int) -> list[str]:
-    """Return for each component the columns that set it apart most."""
+    """Return for each component the columns that set it apart most; if none does, what it looks like all the same."""
     found = []
     for k in range(columns[0].values.shape[1]):
         told = [column.kind.trait(column, k) for column in most_apart(columns, k, top)]
-        found.append("; ".join(told) or "like the whole table")
+        alike = [column.kind.trait(column, k) for column in most_apart(columns, k, top, least=-np.inf)]
+        found.append("; ".join(told) or ": ".join(["like the whole table", *filter(None, ["; ".join(alike)])]))
     return found
 
 
-def most_apart(columns: list[ColumnProfile], k: int, top: int) -> list[ColumnProfile]:
+def most_apart(columns: list[ColumnProfile], k: int, top: int, least: float = 0.01) -> list[ColumnProfile]:
     """Return the columns that set component k apart most, and enough to be worth a word."""
     ranked = sorted((column for column in columns if len(column.rows)), key=lambda column: -column.distance[k])
-    return [column for column in ranked[:top] if column.distance[k] > 0.01]
+    return [column for column in ranked[:top] if column.distance[k] > least]

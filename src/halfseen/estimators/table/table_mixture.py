@@ -424,6 +424,7 @@ class TableMixture(Tabulated, InformationCriteria, NamedComponents):
         face = source.for_sklearn(X)
         if not reset and self._without_data:  # the schema checks names, if there are any
             face = np.empty((1, len(source.names)))
+        self._check_features(source, reset)
         validate_data(self, face, reset=reset, skip_check_array=True)
         return self._worded(source) if reset else source
 

@@ -22,7 +22,8 @@ from halfseen.data import Table
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.table.cells import decoded
 from halfseen.estimators.table.profile import fitted_blocks
-from halfseen.kinds.kind import WordScores
+from halfseen.kinds.records import WordScores
+from halfseen.kinds.wording import number
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.product import Product
 
@@ -81,7 +82,7 @@ class Why:
         if name in self.words:
             return f"  {part:+.2f}  {name}  {times} probable in {favoured}: {_named(self.words[name])}"
         value = self.values[name]
-        shown = f"{value:.4g}" if isinstance(value, float) else str(value)
+        shown = number(value, 4) if isinstance(value, float) else str(value)
         return f"  {part:+.2f}  {name} = {shown}  {times} probable in {favoured}"
 
 

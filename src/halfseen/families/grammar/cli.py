@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from halfseen.app import console, options
+from halfseen.app import console, options, status_line
 from halfseen.app.dispatch import Fitted
 from halfseen.app.fits import estimate_of, of_fit
 from halfseen.app.paper_table import table as table
@@ -122,7 +122,9 @@ def errors(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) 
 def parse(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Write the trees of sentences."""
     if request["format"] not in FORMATS:
-        raise ParameterError(f"--format {request['form']!r} is not one of {', '.join(FORMATS)}.")
+        raise ParameterError(f"--format {request['format']!r} is not one of {', '.join(FORMATS)}.")
+    if request["unparsable"] not in (None, "error", "skip"):
+        raise ParameterError(f"--unparsable {request['unparsable']!r} is not error or skip.")
     if request["format"] == "svg" and request["output"] == "-":
         raise ParameterError("--format svg needs -o: a file trees.html for all, or trees.svg for one sentence.")
     if request["text"] is not None:
@@ -134,12 +136,15 @@ def parse(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) -
         corpus = read_corpus(request["data"], request["brackets"])
     model.set_params(n_jobs=request["jobs"], on_unparsable="skip")
     draws = request["draws"] or None
+    status_line.say(f"parsing {len(corpus.sentences):,} sentences")
     found = model.parse(corpus.sentences, brackets=corpus.brackets, draws=draws, random_state=request["seed"])
     listed: list[list[Parse]] = [[] if own is None else own if draws else [own] for own in found]
-    for number, (words, own) in enumerate(zip(corpus.sentences, listed, strict=True)):
-        if not own:
-            console.note(f"note: sentence {number} has no parse: {' '.join(words)}")
     _write(request["output"], request["format"], corpus, listed)
+    told = model.why_unparsable(corpus.sentences, [s for s, own in enumerate(listed) if not own], corpus.brackets)
+    if told and request["unparsable"] != "skip":
+        raise DataError(told)
+    if told:
+        console.note(f"note: {told}")
 
 
 def _write(output: str, form: str, corpus: Corpus, listed: Sequence[Sequence[Parse]]) -> None:
@@ -151,7 +156,7 @@ def _write(output: str, form: str, corpus: Corpus, listed: Sequence[Sequence[Par
 
 def _as_brackets(listed: Sequence[Sequence[Parse]]) -> Iterator[str]:
     for own in listed:
-        yield from [f"{one.log_probability:.6f}\t{one.tree}" for one in own] or ["-inf\t"]
+        yield from [f"{one.log_probability:.6f}\t{one.tree}" for one in own] or ["-inf\tno parse"]
 
 
 def _as_pictures(corpus: Corpus, listed: Sequence[Sequence[Parse]]) -> Iterator[str]:
@@ -183,6 +188,7 @@ def _put(output: str, lines: Iterable[str]) -> None:
     """Write lines to a file, or as they are to standard output."""
     text = "".join(f"{line}\n" for line in lines)
     if output == "-":
+        console.clear_for(output)
         sys.stdout.write(text)
     else:
         _save(output, text)
@@ -220,7 +226,8 @@ def score(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) -
 
 def outcome(model: PCFG) -> str:
     """Return the outcome of the fit in one sentence."""
-    lost = f"; {model.n_unparsable_} sentences without a parse were left out" if model.unparsable_ else ""
+    n_lost = model.n_unparsable_
+    lost = f"; {n_lost} sentence{'s' * (n_lost > 1)} without a parse left out" if n_lost else ""
     end = ended(model.stop_reason_, model.n_iter_)
     return f"{likelihood(model, 2)}, {criteria(model)}; {end}{lost}"
 

@@ -44,6 +44,7 @@ def _check_prior(name: str, value: Any) -> None:
         options.pseudo_counts(name, value, words=("lhs",))
 
 
+@options.with_hints
 @dataclass(eq=False, repr=False)
 class PCFG(GrammarMethods):
     """Learn the probabilities of the rules of a grammar from sentences, by expectation-maximization.

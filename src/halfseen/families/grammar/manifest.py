@@ -11,6 +11,7 @@ FAMILY = Family(
     name="grammar",
     title="grammars",
     estimators={"PCFG": "estimator"},
+    public={"plot_tree": "plots"},
     forms=("rules.cfg", "trees.mrg"),
     endings=(".cfg", ".pcfg", ".mrg", ".trees"),
     component=("rule", "rules"),
@@ -26,6 +27,7 @@ FAMILY = Family(
             ),
             UNKNOWN,
         ),
+        "parse": (Option("unparsable", "Sentences without a parse: error (default, exit code 1) or skip (0).", "HOW"),),
     },
     refused={
         "fit": {
@@ -43,7 +45,13 @@ FAMILY = Family(
             "glob": A_TEXT_FILE,
             "criterion": "there is nothing to choose",
         },
-        "score": {"sql": A_TEXT_FILE, "glob": A_TEXT_FILE, "missing": NO_CELLS, "weight": NO_COLUMNS},
+        "score": {
+            "memory": "sentences are scored together",
+            "sql": A_TEXT_FILE,
+            "glob": A_TEXT_FILE,
+            "missing": NO_CELLS,
+            "weight": NO_COLUMNS,
+        },
         "table": dict.fromkeys(("strata", "cluster", "sql", "missing"), NO_COLUMNS),
         "info": dict.fromkeys(("strata", "cluster"), NO_COLUMNS),
         "report": {"sql": A_TEXT_FILE, "missing": NO_CELLS, "cost": "its report has no decisions"},

@@ -224,6 +224,19 @@ class GrammarMethods(Tabulated, InformationCriteria):
             )
         return found[0] if single else found
 
+    def why_unparsable(self, sentences: Any, lost: Sequence[int], brackets: Any = None) -> str:
+        """Return why sentences, those with the numbers `lost`, have no parse: words that the grammar lacks, if any.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> hs.PCFG.from_string("S -> S S [0.4] | 'a' [0.6]").why_unparsable(["a a", "a b"], [1])
+        "1 of 2 sentences has no parse: sentence 1 'a b' (not in the grammar: 'b')."
+        """
+        if not lost:
+            return ""
+        return reading.unparsable_message(self._grammar, self._corpus(sentences, brackets, None), lost)
+
     def _best(self, data: Sentences, corpus: Corpus) -> list[Any]:
         found: list[Any] = []
         for chunk, (steps, ends, logs) in self._over(data, lambda chunk: best(self._logs(), chunk.blocks)):

@@ -343,6 +343,8 @@ def lost_sentence(grammar: Grammar, corpus: Corpus, s: int) -> str:
     given = [name for name, own in (("brackets", corpus.brackets[s]), ("tags", corpus.tags[s])) if own]
     if given and not strange:
         why = f" (given its {' and '.join(given)})"
+    elif not strange:
+        why = " (its words are in the grammar, but no tree has them in this order)"
     return f"{text!r:.70}{why}"
 
 

@@ -16,22 +16,26 @@ import numpy as np
 import pyarrow as pa
 
 from halfseen.analysis.imputation_check import hidden_cells
-from halfseen.app import console, options
+from halfseen.app import console, options, status_line
 from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.fits import estimate_of, of_criteria, of_fit, outcome
 from halfseen.app.paper_table import table
 from halfseen.app.renaming import rename
 from halfseen.app.tables import (
+    DRAWN,
     column,
     decided,
     extended,
     features,
     filled,
+    note_drawn,
     note_filled,
     open_to_fit,
     opened,
+    probabilities,
     read_costs,
     reading_of_rows,
+    reading_words,
     rows_to_fit,
     show_columns,
     unnamed,
@@ -151,8 +155,7 @@ def predict(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) 
     with _about(request["data"]):
         proba = model.predict_proba(steps, **_marks(model, reading))
         found: dict[str, Any] = {"state": [names[k] for k in proba.argmax(axis=1).tolist()]}
-        found |= {f"p_{name}": proba[:, k] for k, name in enumerate(names)}
-        found["certainty"] = proba.max(axis=1)
+        found |= probabilities(request, proba, names)
         if request["path"]:
             found["path"] = [names[k] for k in model.predict(steps, **_marks(model, reading)).tolist()]
     found |= decided(proba, names, cost, request["reject"])
@@ -193,7 +196,9 @@ def sample(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
         **drawn,
     }
     with writer(request) as out:
-        out.append(extended(pa.table(columns), {"state": [model.state_names_[k] for k in states.tolist()]}))
+        drawn_states = [model.state_names_[k] for k in states.tolist()]
+        out.append(extended(pa.table(columns), {f"{DRAWN}state": drawn_states}))
+    note_drawn(f"{DRAWN}state", "state")
 
 
 def forecast(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
@@ -202,11 +207,11 @@ def forecast(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any])
     marks = _marks(model, reading)
     with _about(request["data"]):
         ahead = model.forecast(steps, request["steps"], **marks)
-        names = model._sequences(steps, None, **marks)[1].names
     frame = nw.from_native(ahead.to_frame()).to_dict(as_series=False)
-    numbers, when = frame.pop("sequence"), frame.pop("step")
-    found: dict[str, Any] = {_mark_names(model, reading)[0]: [plainly(names[b]) for b in numbers] if names else numbers}
-    found |= {"steps_ahead": when} | {f"p_{name}": frame.pop(name) for name in model.state_names_}
+    group, time = _mark_names(model, reading)
+    found: dict[str, Any] = {group: frame.pop("sequence"), "steps_ahead": frame.pop("step")}
+    found |= {time: frame.pop("time")} if "time" in frame else {}
+    found |= {f"p_{name}": frame.pop(name) for name in model.state_names_}
     with writer(request) as out:
         out.append(extended(pa.table(found), frame))
 
@@ -258,6 +263,7 @@ def errors(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
 
 def _steps(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> tuple[pa.Table, pa.Table]:
     """Return the rows of a file with all their columns, and with those that the model reads, group and time first."""
+    status_line.say(reading_words(request))
     table = opened(reading, request)
     known = _marks(model, reading)
     marks = _known_marks(table, {"group": known["groups"], "time": known["time"]}, request["data"] or "the query")
@@ -268,6 +274,7 @@ def _steps(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
     found = features(model, rows, request["data"])
     for name in reversed(marks):
         found = found.add_column(0, name, rows.column(name))
+    status_line.say(f"inferring the states of {rows.num_rows:,} steps")
     return rows, found
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 Known = Callable[[int], tuple[Evidence | None, tuple[Any, ...] | None]]
 
 
+@options.with_hints
 @dataclass(eq=False, repr=False)
 class HMM(HMMFit):
     """Find hidden states in sequences, by expectation-maximization (Baum-Welch, Viterbi training, sampling).

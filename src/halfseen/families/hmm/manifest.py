@@ -3,13 +3,14 @@
 from halfseen.families.family import Family, Option
 from halfseen.families.options import COVARIANCE, GROUP, TIME, VARIANCE_FLOOR
 
+WHOLE = "sequences are read as a whole"
 WEIGHT = "weights of sequences are given in Python, as sample_weight="
 
 FAMILY = Family(
     name="hmm",
     title="hidden Markov models",
     estimators={"HMM": "estimator"},
-    public={"plot_timeline": "plots"},
+    public={"plot_paths": "plots", "plot_timeline": "plots", "plot_transitions": "plots"},
     models={"hmm": "hidden Markov models"},
     component=("state", "states"),
     verbs=(
@@ -48,8 +49,9 @@ FAMILY = Family(
             "target": "labels of steps are given in Python, as labels=",
             "weight": WEIGHT,
         },
-        "predict": {"why": "the state of a step depends on the steps around it"},
-        "score": {"weight": WEIGHT},
+        "predict": {"why": "the state of a step depends on the steps around it", "memory": WHOLE},
+        "impute": {"memory": WHOLE},
+        "score": {"weight": WEIGHT, "memory": WHOLE},
         "report": {"cost": "its report has no decisions"},
         "table": dict.fromkeys(("strata", "cluster"), "strata and clusters of sequences are given in Python"),
         "info": dict.fromkeys(("strata", "cluster"), "strata and clusters of sequences are given in Python"),

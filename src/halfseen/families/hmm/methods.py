@@ -6,7 +6,7 @@ All of it comes from the model and the structure that training uses.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -41,11 +41,12 @@ from halfseen.estimators.table.cells import decoded, filled_cells
 from halfseen.estimators.table.scatter import Scatter, ellipses, levels_of, places, separations
 from halfseen.families.hmm import draws
 from halfseen.families.hmm.comparison import States, states_of
+from halfseen.families.hmm.forecast import Forecast, times_ahead
 from halfseen.families.hmm.imputation_check import SequenceCells
 from halfseen.families.hmm.impute import full_blocks
 from halfseen.families.hmm.model import HiddenMarkov, entropy_inside, path_entropy, reduce_sequences
 from halfseen.families.hmm.topology import Topology
-from halfseen.kinds.kind import Fitted
+from halfseen.kinds.records import Contrast, Fitted
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
@@ -68,37 +69,6 @@ class Decoded(NamedTuple):
 
     states: Any
     log_probability: Floats
-
-
-@dataclass(frozen=True)
-class Forecast:
-    """What comes next, for every sequence.
-
-    Attributes
-    ----------
-    states : (B, H, K) array           probability of each state, 1 to H steps ahead
-    observations : dict                by column: {"mean": (B, H), "sd": (B, H)} of numbers and counts,
-                                       {category: (B, H)} of categories
-    """
-
-    states: Floats
-    observations: dict[str, dict[Any, Floats]]
-    _template: Source
-    _names: tuple[str, ...]
-
-    def to_frame(self) -> Any:
-        """Return a table with a row for each sequence and step."""
-        n_sequences, n_steps, _ = self.states.shape
-        columns: dict[str, list[Any]] = {
-            "sequence": np.repeat(np.arange(n_sequences), n_steps).tolist(),
-            "step": np.tile(np.arange(1, n_steps + 1), n_sequences).tolist(),
-        }
-        for k, name in enumerate(self._names):
-            columns[name] = self.states[:, :, k].ravel().tolist()
-        for column, parts in self.observations.items():
-            for part, values in parts.items():
-                columns[f"{column} {part}" if part in ("mean", "sd") else f"{column}={part}"] = values.ravel().tolist()
-        return frame_from_dict(columns, self._template)
 
 
 class HMMMethods(Tabulated, SelectsModels, InformationCriteria, NamedComponents):
@@ -418,6 +388,12 @@ class HMMMethods(Tabulated, SelectsModels, InformationCriteria, NamedComponents)
         self._refuse_impossible(np.concatenate([part[1] for part in found]), sequences, cut)
         return np.concatenate([part[0] for part in found])
 
+    def _profiled(self) -> tuple[Sequence[str], list[float], list[Contrast], str]:
+        """Return names and shares of the states, and how each differs from all steps."""
+        columns, shares = profile.profiles_of(self._fitted_blocks()), self._component_shares
+        rows = [found for column in columns for found in column.kind.contrasts(column, shares)]
+        return self._component_names, shares.tolist(), rows, "state"
+
     def _scatter(self, X: Any, most: int, random_state: int) -> Scatter:
         """Return steps as points, or a random sample of `most` of them."""
         sequences, cut = self._sequences(X, None, None, None)
@@ -462,6 +438,12 @@ class HMMMethods(Tabulated, SelectsModels, InformationCriteria, NamedComponents)
         steps : int            how far to look ahead, H
         lengths, groups, time :    as in `fit`
 
+        Returns
+        -------
+        Forecast
+            Prints as a table with the names of the sequences and the times of the steps; `to_frame` returns the same
+            as numbers, `states` and `observations` as arrays.
+
         Examples
         --------
         >>> import halfseen as hs
@@ -470,6 +452,10 @@ class HMMMethods(Tabulated, SelectsModels, InformationCriteria, NamedComponents)
         >>> ahead.states.round(2), ahead.observations["x"]["mean"].round(2)
         (array([[[0.9 , 0.1 ],
                 [0.83, 0.17]]]), array([[0.5 , 0.85]]))
+        >>> ahead
+        sequence  step  state 0  state 1          x
+        0            1      90%      10%  0.5 ± 1.8
+        0            2      83%      17%  0.9 ± 2.1
         """
         options.whole("steps", steps)
         sequences, cut = self._sequences(X, lengths, groups, time)
@@ -481,7 +467,8 @@ class HMMMethods(Tabulated, SelectsModels, InformationCriteria, NamedComponents)
             current = current @ self._params["trans"]
             ahead.append(self._topology.joined(current))
         states = np.stack(ahead, axis=1)
-        return Forecast(states, self._expected(states), self._template, self.state_names_)
+        ahead_of = (cut.names, times_ahead(cut, steps))
+        return Forecast(states, self._expected(states), self._template, self.state_names_, *ahead_of)
 
     def _expected(self, states: Floats) -> dict[str, dict[Any, Floats]]:
         """Return the distribution of every column under probabilities of states (..., K)."""

@@ -15,7 +15,8 @@ from halfseen.estimators.named_parameters import SHARE, NamedParameters, Row, by
 from halfseen.estimators.state import State
 from halfseen.estimators.table import state as table_state
 from halfseen.estimators.table.scatter import Scatter
-from halfseen.kinds.kind import in_units
+from halfseen.kinds.numbers import in_units
+from halfseen.kinds.records import Contrast
 from halfseen.kinds.wording import number
 from halfseen.leaves.leaf import Floats
 
@@ -85,6 +86,17 @@ def paper_parameters(model: KMeans) -> NamedParameters:
     return by_component(rows, tuple(names_of(model)), "cluster")
 
 
+def profiled(model: KMeans) -> tuple[list[str], list[float | None], list[Contrast], str]:
+    """Return names and shares of the clusters, and how each centre differs from the mean of all rows."""
+    part, names, far, whole = shares(model), names_of(model), contrast(model), overall(model)
+    rows = []
+    for d, column in enumerate(model._schema.columns):
+        values = model.cluster_centers_[:, d].astype(np.float64)
+        texts = [number(float(value)) for value in values]
+        rows.append(Contrast(column.name, column.kind, "", values, far[:, d], texts, number(float(whole[d]))))
+    return names, [None] * len(names) if part is None else part.tolist(), rows, "cluster"
+
+
 def scatter(model: KMeans, values: Floats, labels: NDArray[np.int32], n_given: int) -> Scatter:
     """Return rows as points; a column separates clusters by the squares of its contrasts."""
     part, size, width = shares(model), len(model._centred), len(model._schema.names)
@@ -113,8 +125,10 @@ def describe(model: KMeans, top: int) -> str:
             traits = traits_of(model, k, top, least=-1.0)
             lines.append(f"{name}: " + "; ".join(f"{column} {value}" for column, value, _ in traits))
         else:
-            shown = "; ".join(f"{column} {value} (all {whole})" for column, value, whole in traits_of(model, k, top))
-            lines.append(f"{name} ({part[k]:.0%}): {shown or 'like the whole table'}")
+            apart = traits_of(model, k, top)
+            traits = apart or traits_of(model, k, top, least=-1.0)
+            shown = "; ".join(f"{column} {value} (all {whole})" for column, value, whole in traits)
+            lines.append(f"{name} ({part[k]:.0%}): {'' if apart else 'like the whole table: '}{shown}")
     return "\n".join(lines)
 
 

@@ -33,6 +33,7 @@ from halfseen.estimators.convergence import ended
 from halfseen.families.kmeans.centers import RULES, names_of, ruler
 from halfseen.families.kmeans.estimator import KMeans
 from halfseen.families.kmeans.rows import nearest
+from halfseen.kinds.wording import number
 
 __all__ = [
     "check",
@@ -142,7 +143,7 @@ def truth(model: KMeans, reading: Mapping[str, Any], request: Mapping[str, Any])
 
 def outcome(model: KMeans) -> str:
     """Return the outcome of the fit in one sentence."""
-    return f"inertia {model.inertia_:,.6g}; {ended(model.stop_reason_, model.n_iter_)}"
+    return f"inertia {number(model.inertia_, 6)}; {ended(model.stop_reason_, model.n_iter_)}"
 
 
 def summary(model: KMeans) -> dict[str, Any]:

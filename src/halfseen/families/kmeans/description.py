@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from halfseen.app import blocks
 from halfseen.app.blocks import Block
+from halfseen.kinds.wording import number
 
 if TYPE_CHECKING:
     from halfseen.families.kmeans.estimator import KMeans
@@ -23,5 +24,5 @@ def facts(model: KMeans, record: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [
         ("clusters", len(model.cluster_centers_)),
         ("rows", f"{model.cluster_sizes_.sum():,.10g}" if fitted else None),
-        ("inertia", f"{model.inertia_:,.6g}" if fitted else None),
+        ("inertia", number(model.inertia_, 6) if fitted else None),
     ]

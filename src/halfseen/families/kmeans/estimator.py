@@ -33,6 +33,7 @@ from halfseen.families.kmeans import centers
 from halfseen.families.kmeans.comparison import Clusters
 from halfseen.families.kmeans.imputation_check import ClusterCells
 from halfseen.families.kmeans.points import FEW, Here, Points, centred, spread
+from halfseen.kinds.records import Contrast
 from halfseen.leaves.leaf import Floats
 from halfseen.runners import reading_jobs, runner
 from halfseen.runners.frames import is_elsewhere, rows_of
@@ -56,6 +57,7 @@ def _check_n_init(name: str, value: Any) -> None:
         options.whole(name, value)
 
 
+@options.with_hints
 @dataclass(eq=False, repr=False)
 class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
     """Find clusters by k-means; values may be missing, and rows have weights.
@@ -479,6 +481,10 @@ class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         values = {"gaussian": as_matrix(cells).astype(np.float64)}
         return ClusterCells(self, Table(self._schema, values, row_weight(cells, sample_weight)))
 
+    def _profiled(self) -> tuple[list[str], list[float | None], list[Contrast], str]:
+        """Return names and shares of the clusters, and how each centre differs from the mean of all rows."""
+        return centers.profiled(self)
+
     def _scatter(self, X: Any, most: int, random_state: int) -> Scatter:
         """Return rows as points, or a random sample of `most` of them."""
         source = self._read(X)
@@ -494,6 +500,7 @@ class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             check_is_fitted(self, "_centred")
         source = read(X)
         source.workers = reading_jobs(self.n_jobs)
+        self._check_features(source, reset)
         validate_data(self, source.for_sklearn(X), reset=reset, skip_check_array=True)
         return source
 

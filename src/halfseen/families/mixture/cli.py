@@ -16,6 +16,7 @@ from halfseen.app.fits import of_fit
 from halfseen.app.paper_table import table
 from halfseen.app.renaming import rename
 from halfseen.app.tables import (
+    DRAWN,
     batches,
     check,
     class_names,
@@ -26,8 +27,10 @@ from halfseen.app.tables import (
     errors,
     extended,
     impute,
+    note_drawn,
     open_rows,
     open_to_fit,
+    probabilities,
     read_costs,
     reading_of_rows,
     rows_to_fit,
@@ -42,6 +45,7 @@ from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.table import why as reasons
 from halfseen.families.mixture import explain as numbers
 from halfseen.families.mixture.explain import Explanation
+from halfseen.families.mixture.few_rows import all_differ, is_series
 from halfseen.families.mixture.gaussian_classifier import GaussianClassifier
 from halfseen.families.mixture.gaussian_mixture import GaussianMixture
 from halfseen.families.mixture.latent_class import LatentClass
@@ -227,7 +231,7 @@ def predict(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) 
     unknown = 0
     with writer(request) as out:
         for batch, X in batches(model, reading, request):
-            out.append(extended(batch, _answers(model, X, names, cost, request["reject"], request["why"])))
+            out.append(extended(batch, _answers(model, X, names, cost, request)))
             unknown += sum(model.unknown_words(X).values()) if has_text(model) else 0
     if unknown:
         console.note(f"{unknown:,} words were not seen when fitting and were ignored")
@@ -238,16 +242,13 @@ def has_text(model: Any) -> bool:
     return bool(model._schema.texts)
 
 
-def _answers(
-    model: Any, X: Any, names: Sequence[str], cost: Any, reject: float | None, explain: bool
-) -> dict[str, Any]:
+def _answers(model: Any, X: Any, names: Sequence[str], cost: Any, request: Mapping[str, Any]) -> dict[str, Any]:
     proba = model.predict_proba(X)
     best = proba.argmax(axis=1)
     found: dict[str, Any] = {"class": _labels(model, names, best)}
-    found |= {f"p_{name}": proba[:, j] for j, name in enumerate(names)}
-    found["certainty"] = proba.max(axis=1)
-    found |= decided(proba, names, cost, reject)
-    if explain:
+    found |= probabilities(request, proba, names)
+    found |= decided(proba, names, cost, request["reject"])
+    if request["why"]:
         found["why"] = list(_reasons(model, X))
     return found
 
@@ -273,12 +274,8 @@ def sample(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
     columns = nw.from_native(X).to_dict(as_series=False) if model._schema.named else dict(unnamed(model, X))
     drawn = labels.tolist() if hasattr(model, "classes_") else [str(model.class_names_[k]) for k in labels.tolist()]
     with writer(request) as out:
-        table = extended(pa.table(columns), {"class": drawn})
-        out.append(table)
-    name = table.column_names[-1]
-    console.note(
-        f"note: the column {name} is the class that each row was drawn from; a fit to these rows takes --ignore {name}"
-    )
+        out.append(extended(pa.table(columns), {f"{DRAWN}class": drawn}))
+    note_drawn(f"{DRAWN}class", "class")
 
 
 def score(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
@@ -353,10 +350,36 @@ def explain(request: Mapping[str, Any]) -> Explanation:
     kinds = options.kinds(request["columns"]) | dict.fromkeys(options.names(request["text"]), "text")
     missing, ignore = (options.names(request[name]) for name in ("missing", "ignore"))
     table, _ = without_identifiers(open_rows(request["data"], request["sql"], missing, ignore=ignore), kinds)
+    table, series = _of_few_rows(table, kinds)
     model = LatentClass(
-        request["classes"], columns=kinds or None, assign=request["assign"], random_state=request["seed"]
+        request["classes"],
+        columns=kinds | dict.fromkeys(series, "text") or None,
+        words={"analyzer": "char", "lowercase": False} if series else None,
+        assign=request["assign"],
+        random_state=request["seed"],
     )
     return numbers.explain(model, table, n_iter=request["steps"])
+
+
+def _of_few_rows(table: Any, kinds: Mapping[str | int, str]) -> tuple[Any, list[str]]:
+    """Leave out columns whose values all differ, and find those that are series of outcomes; notes say which."""
+    if table.n_rows > numbers.MOST_ROWS:
+        return table, []  # which is refused
+    rows = pa.concat_tables(table.batches())
+    cells = {name: rows[name].to_pylist() for name in rows.column_names if name not in kinds}
+    series = [] if "text" in kinds.values() else [name for name, own in cells.items() if is_series(own)]
+    for name in series:
+        letters = ", ".join(sorted(set("".join(cell for cell in cells[name] if cell is not None))))
+        console.note(f"note: {name} is read as series of {letters}, which are counted; --ignore {name} leaves it out")
+    apart = [name for name, own in cells.items() if name not in series and all_differ(own)]
+    if len(apart) == len(rows.column_names):
+        raise DataError(
+            f"{', '.join(apart)}: every row has another value, so that they have no classes in common. Numbers need "
+            f"a kind: --columns {apart[0]}=gaussian or poisson."
+        )
+    for name in apart:
+        console.note(f"left out: {name} (every row has another value); --columns {name}=KIND keeps it")
+    return (table.without(apart) if apart else table), series
 
 
 # ---- what was found --------------------------------------------------------------------------------------------------

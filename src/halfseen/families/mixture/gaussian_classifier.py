@@ -17,6 +17,7 @@ from halfseen.families.mixture.supervised import FEW_STARTS, MixtureClassifier
 from halfseen.leaves.leaf import Floats
 
 
+@options.with_hints
 @dataclass(eq=False, repr=False)
 class GaussianClassifier(MixtureClassifier):
     """Classify rows of numbers, jointly normal within a class; values and labels may be missing.

@@ -39,6 +39,7 @@ INITS = {
 }
 
 
+@options.with_hints
 @dataclass(eq=False, repr=False)
 class GaussianMixture(UnsupervisedMixture):
     """Fit a mixture of normal distributions, by expectation-maximization; values may be missing.

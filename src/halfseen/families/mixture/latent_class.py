@@ -13,6 +13,7 @@ from halfseen.estimators.table import emission_builder
 from halfseen.families.mixture.unsupervised import UnsupervisedMixture
 
 
+@options.with_hints
 @dataclass(eq=False, repr=False)
 class LatentClass(UnsupervisedMixture):
     """Find latent classes in a table of mixed columns with missing values, by expectation-maximization.

@@ -25,6 +25,7 @@ def _words_alone(model: NaiveBayes) -> bool:
     return True
 
 
+@options.with_hints
 @dataclass(eq=False, repr=False)
 class NaiveBayes(MixtureClassifier):
     """Classify rows of mixed columns; values and labels may be missing.

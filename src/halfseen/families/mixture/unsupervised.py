@@ -8,8 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from halfseen.data import Evidence, Source, Table, read, read_labels, row_weight
 from halfseen.data.survey_weights import effective
@@ -41,7 +43,7 @@ def _one_size(model: UnsupervisedMixture) -> bool:
     return True
 
 
-class UnsupervisedMixture(CovariateMixture, SelectsModels):
+class UnsupervisedMixture(TransformerMixin, CovariateMixture, SelectsModels):
     """A mixture whose classes are hidden: fitted at once, in pieces, or chosen among several by a criterion."""
 
     n_components: int | Sequence[int] | str
@@ -173,6 +175,9 @@ class UnsupervisedMixture(CovariateMixture, SelectsModels):
         other = copy(self)
         other._recipe, other._params = self._by_size[self._covariance, n_components]
         other._model, other.n_components_ = other._recipe.model(), n_components
+        shapes = self._tried.get("covariance", [self._covariance] * len(self._tried["n_components"]))
+        tried = list(zip(shapes, self._tried["n_components"], strict=True))
+        other.loglik_ = self._tried["loglik"][tried.index((self._covariance, n_components))]
         other._set_names((None,) * n_components)
         return other
 
@@ -265,6 +270,27 @@ class UnsupervisedMixture(CovariateMixture, SelectsModels):
         self.n_rows_seen_ = running.n_rows
         self._drop_figures()
         return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the posterior probability of each class for each row, (N, K): features for a later step of a Pipeline.
+
+        `set_output(transform="pandas")` makes it a frame whose columns are the names of the classes.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> model = hs.LatentClass(2, random_state=0).fit([["red", 1]] * 6 + [["blue", 0]] * 3)
+        >>> model.set_output(transform="pandas").transform([["red", 1], ["blue", None]]).round(2)
+           class 0  class 1
+        0     0.99     0.01
+        1     0.05     0.95
+        """
+        return self.predict_proba(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the classes: of the columns that `transform` makes."""
+        check_is_fitted(self)
+        return np.array(self.class_names_, dtype=object)
 
     def fit_predict(
         self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None, **labels: Any

@@ -19,12 +19,15 @@ from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.fits import Scored, of_fit, outcome
 from halfseen.app.paper_table import table
 from halfseen.app.tables import (
+    DRAWN,
     batches,
     data,
     errors,
     extended,
     impute,
+    note_drawn,
     open_to_fit,
+    probabilities,
     reading_of_rows,
     rows_to_fit,
     unnamed,
@@ -94,9 +97,10 @@ def _prepare_classes(request: Mapping[str, Any], reading: dict[str, Any]) -> Pre
     columns = list(table.names)
     if group is not None and group not in columns:
         raise ParameterError(f"--group {group}: there is no such column. Columns: {', '.join(columns[:12])}.")
-    apart = [name for name, _ in identifiers(table) if name != group]
+    apart = [name for name, _ in identifiers(table) if name != group and not name.startswith(DRAWN)]
+    apart += [name for name in table.names if name.startswith(DRAWN) and name != group]
     if apart:
-        console.note(f"left out: {', '.join(apart)}: no categories, but identifiers or what cannot be read")
+        console.note(f"left out: {', '.join(apart)}: identifiers, what halfseen sample drew, or what cannot be read")
         reading["ignore"] += apart
         table = table.without(apart)
     name, sizes = _hidden_classes(request, columns)
@@ -220,8 +224,7 @@ def predict(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, A
         for batch, X in batches(model, reading, request):
             proba = model.predict_proba(X)
             answers: dict[str, Any] = {name: [states[k] for k in proba.argmax(axis=1).tolist()]}
-            answers |= {f"p_{state}": proba[:, k] for k, state in enumerate(states)}
-            out.append(extended(batch, answers | {"certainty": proba.max(axis=1)}))
+            out.append(extended(batch, answers | probabilities(request, proba, states)))
 
 
 def sample(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
@@ -229,7 +232,10 @@ def sample(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, An
     X, hidden = model.sample(request["rows"], random_state=request["seed"])
     columns = nw.from_native(X).to_dict(as_series=False) if model._schema.named else dict(unnamed(model, X))
     with writer(request) as out:
-        out.append(extended(pa.table(columns), {name: states.tolist() for name, states in hidden.items()}))
+        drawn = {f"{DRAWN}{name}": states.tolist() for name, states in hidden.items()}
+        out.append(extended(pa.table(columns), drawn))
+    if drawn:
+        note_drawn(", ".join(drawn), "hidden state")
 
 
 def score(model: BayesNet, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:

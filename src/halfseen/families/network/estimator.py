@@ -34,6 +34,7 @@ from halfseen.runners.frames import rows_of
 from halfseen.seeds import child
 
 
+@options.with_hints
 @dataclass(eq=False, repr=False)
 class BayesNet(NetworkFit):
     """Learn the tables of a Bayesian network from rows with missing values and hidden variables.

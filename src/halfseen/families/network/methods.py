@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -572,7 +573,8 @@ class NetworkMethods(SelectsModels, InformationCriteria):
         """Return a table encoded by the states of the variables that are its columns."""
         check_is_fitted(self)
         names = self._columns_of(source)
-        return Schema.of(Column(name, "categorical", self._values(name)) for name in names).encode(source, weight)
+        schema = Schema.of(Column(name, "categorical", self._values(name)) for name in names)
+        return replace(schema, said=self._schema.said).encode(source, weight)
 
     def _placed(self, table: Table) -> Ints:
         """Return the codes of a table, (N, V), with a column for every variable."""

@@ -65,7 +65,7 @@ FAMILY = Family(
             "restarts": ONE_START,
             "criterion": ONE_START,
         },
-        "score": {"weight": "all recordings count alike", "glob": A_FOLDER},
+        "score": {"memory": "recordings are read one by one", "weight": "all recordings count alike", "glob": A_FOLDER},
         "report": {"cost": "it has no classes to decide on"},
     },
     reports={"TranscriptAligner": "Report on transcript alignment"},

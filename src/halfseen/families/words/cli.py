@@ -14,6 +14,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, TextIO
 
+from halfseen.app import console, status_line
 from halfseen.app.code import call
 from halfseen.app.dispatch import Fitted
 from halfseen.app.fits import estimate_of, of_end
@@ -77,8 +78,9 @@ def align(model: WordAligner, reading: Mapping[str, Any], request: Mapping[str, 
     if request["probs"]:
         lines = _with_probabilities(model, source, target, request["symmetrize"])
     with _opened(request["output"]) as out:
-        for line in lines:
+        for number, line in enumerate(lines, start=1):
             out.write(f"{line}\n")
+            status_line.say("aligning", f"{number:,} pairs")
 
 
 def _with_probabilities(model: WordAligner, source: str, target: str | None, how: str | None) -> Iterator[str]:
@@ -92,6 +94,7 @@ def _with_probabilities(model: WordAligner, source: str, target: str | None, how
 def _opened(output: str) -> Iterator[TextIO]:
     """Open the file to write; it is written completely or not at all. - is standard output."""
     if output == "-":
+        console.clear_for(output)
         yield sys.stdout
         return
     if not Path(output).parent.is_dir():

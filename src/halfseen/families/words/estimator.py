@@ -62,6 +62,7 @@ class KnownLinks(NamedTuple):
     where: Callable[[int], str]
 
 
+@options.with_hints
 @dataclass(eq=False, repr=False)
 class WordAligner(WordAlignerMethods):
     """Link the words of sentences to the words of their translations, by expectation-maximization.
