@@ -12,7 +12,7 @@ from halfseen.structures.graph import Graph
 LETTER = 8.0  # width of a letter of 13 px
 HEAD, LINE, PAD = 28.0, 18.0, 6.0  # height of a name; of a state below it; below the last state
 GAP, DEPTH = 24.0, 58.0  # between boxes; between layers
-LEAST = 158.0  # width of a box with states
+LEAST = 180.0  # width of a box with states
 SWEEPS = 12  # times that layers are sorted by their neighbours
 LONGEST = 22  # letters of a name
 LONGEST_STATE = 9
@@ -130,7 +130,7 @@ def _main(states: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
 
 def _state(name: str, share: float, x: float, y: float, width: float) -> str:
     """Return a line of a box: a state, a bar of its share, and the share as text."""
-    bar = x + 7.0 * LONGEST_STATE * 0.8
+    bar = x + 7.0 * LONGEST_STATE
     room = x + width - bar - 38
     shown = name if len(name) <= LONGEST_STATE else name[: LONGEST_STATE - 1] + "…"
     return (
