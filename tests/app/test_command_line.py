@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
@@ -862,3 +863,15 @@ def test_safe_csv_guards_texts_of_every_verb_that_writes_rows(survey, tmp_path):
         assert {row["'=note"] for row in safe} == {"x", "'=1+1"}
         assert [row["income"] for row in safe] == [row["income"] for row in plain]
     assert "drawn_class: the class that each row was drawn from" in halfseen("sample", model).stderr
+
+
+def test_tables_of_a_model_fitted_to_a_file_are_in_pandas_in_python(tmp_path):
+    from tests.app.in_process import run
+
+    run("fit", "example:votes", "--ignore", "party", "-k", "1..2", "--restarts", 1, "-o", tmp_path / "v.halfseen")
+    model = hs.load(tmp_path / "v.halfseen")
+    assert isinstance(model.selection_, pd.DataFrame)
+    assert len(model.selection_.round(2)) == 2
+    assert isinstance(model.to_frame(), pd.DataFrame)
+    hs.save(model, tmp_path / "again.halfseen")
+    assert (tmp_path / "again.halfseen").read_bytes() == (tmp_path / "v.halfseen").read_bytes()

@@ -48,6 +48,12 @@ def test_a_folder_becomes_textgrids(speech, tmp_path):
         errors += [abs(i.start - start) for i, (_, start, _) in zip(found, words, strict=True)]
         assert json.loads((tmp_path / "out" / f"{name}.json").read_text())["words"][0]["name"] == words[0][0]
     assert np.median(errors) < 0.02
+    own = next((folder / "corpus").rglob("*.wav")).with_suffix(".TextGrid")
+    own.write_text("made by hand")
+    refused = halfseen("align", model, folder / "corpus", "-o", folder / "corpus", code=2)
+    assert f"{own} is next to the recordings and would be lost" in refused.stderr.replace("\n", "")
+    assert own.read_text() == "made by hand"
+    own.unlink()
     rows = table((tmp_path / "out" / f"{next(iter(truth))}.csv").read_text())
     assert {row["level"] for row in rows} == {"word", "unit"}
     assert all(0 <= float(row["confidence"]) <= 1 for row in rows)

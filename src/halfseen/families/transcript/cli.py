@@ -198,6 +198,8 @@ def _check_kind(path: str, reading: Mapping[str, Any]) -> None:
 
 def _align_audio(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     corpus = _corpus(request["data"], reading, model._lexicon.pronunciations or set(model.units_))
+    if request["output"] != "-":
+        _check_targets(corpus, request)
     found = model.set_params(too_short="skip").align(corpus, corpus.transcripts)
     for recording, one in zip(corpus.recordings, found, strict=True):
         if one is None:
@@ -220,6 +222,15 @@ def _align_audio(model: TranscriptAligner, reading: Mapping[str, Any], request: 
             texts = None if listed[0][0].end is None else [recording.text for recording, _ in listed]
             write(path, [one for _, one in listed], texts)
     console.note(f"{len(by_file)} recording{'s' if len(by_file) != 1 else ''} aligned: {output}")
+
+
+def _check_targets(corpus: AudioFolder, request: Mapping[str, Any]) -> None:
+    """Refuse to overwrite files next to the recordings: they may be transcripts made by hand."""
+    folder = Path(request["data"]) if Path(request["data"]).is_dir() else Path(request["data"]).parent
+    for recording in corpus.recordings:
+        for path in _targets(request["output"], recording, request["format"]):
+            if path.exists() and folder.resolve() in path.resolve().parents:
+                raise ParameterError(f"-o: {path} is next to the recordings and would be lost. Name another folder.")
 
 
 def _targets(output: str, recording: Recording, form: str) -> list[Path]:
