@@ -470,7 +470,7 @@ def test_info_code_reproduces_the_fit(votes, parties, tmp_path):
 def test_explain(tmp_path):
     data = tmp_path / "toy.csv"
     data.write_text("a,b\nx,1\ny,0\nx,0\ny,1\n")
-    assert "cc" in halfseen("explain", data, "-k", 2).stdout
+    assert "count of a = x" in halfseen("explain", data, "-k", 2).stdout
     halfseen("explain", data, "-o", tmp_path / "em.html")
     assert (tmp_path / "em.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
