@@ -341,8 +341,8 @@ def impute(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
     note_filled(request, n_filled)
     if getattr(model, "n_components_", None) == 1 and getattr(model, "_covariance", None) not in ("full", "tied"):
         console.note(
-            "note: the model has one class, so that every cell was filled with the mean or the most frequent value of its "
-            "column; fit with -k 2 or more, or numbers with --model gaussian"
+            "note: the model has one class, so that every cell was filled with the mean or the most frequent value of "
+            "its column; fit with -k 2 or more, or numbers with --model gaussian"
         )
 
 
