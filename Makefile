@@ -66,7 +66,7 @@ fuzz: .venv/dev.stamp .venv/kernels.stamp ## coverage-guided fuzzing of the read
 	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(PIP) atheris==3.0.0
 	$(BIN)/python -m tests.faults.fuzz $(ONLY) $(if $(N),--seconds $(N)) $(ARGS)
 
-heavy-peers: .venv/peers.stamp ## also install dynamax, eflomal, pgmpy and torch-struct: gigabytes
+heavy-peers: .venv/peers.stamp ## also install dynamax, eflomal and torch-struct: gigabytes
 	@mkdir -p build # pip wants hashes of everything as soon as a file has one: the other pins, without theirs
 	sed -n 's/ *\\$$//; /==/p' requirements/app.txt requirements/dev.txt requirements/peers.txt >build/pins.txt
 	$(PIP) -c build/pins.txt -r requirements/heavy-peers.txt

@@ -1,4 +1,4 @@
-"""What holds for every test and every docstring example: seeds, and Ctrl-C.
+"""What holds for every test and every docstring example: seeds, Ctrl-C, and figures, which are closed.
 
 A shell starts what it runs in the background with SIGINT ignored, and every process inherits that. Tests send SIGINT to
 themselves and to processes they start, so Python's own handler is put back before each test: Spark, too, takes the
@@ -11,6 +11,7 @@ sequence instead, which begins anew with each test: a test gives the same result
 
 import os
 import signal
+import sys
 
 import numpy as np
 import pytest
@@ -45,3 +46,9 @@ def pytest_runtest_setup():
     signal.signal(signal.SIGINT, signal.default_int_handler)
     Seeds.source = default_rng(ENTROPY)
     np.random.seed(ENTROPY)  # noqa: NPY002 - scikit-learn draws from it where it is given no seed
+
+
+def pytest_runtest_teardown():
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        pyplot.close("all")

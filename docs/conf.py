@@ -60,7 +60,7 @@ html_theme_options = {
     "navbar_start": ["navbar-logo", "version"],
     "header_links_before_dropdown": 5,
     "navigation_with_keys": False,
-    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "start": [], "guides": []},
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": [], "start": [], "guides": [], "formulas": []},
     "show_nav_level": 1,
     "show_toc_level": 2,
     "footer_start": ["copyright"],
@@ -107,6 +107,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"\.py$",
     "download_all_examples": False,
     "matplotlib_animations": True,
+    "remove_config_comments": True,
     "capture_repr": (),  # what is printed and drawn, not the value of the last line
     "show_memory": False,
     "within_subsection_order": ExplicitOrder([*TOUR, "*"]),

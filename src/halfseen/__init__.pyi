@@ -14,8 +14,9 @@ from halfseen.datasets import load_earthquakes, load_penguins, load_votes
 from halfseen.engine.services.checkpoint import checkpoint
 from halfseen.estimators.publication import methods_paragraph, paper_table
 from halfseen.families.grammar.estimator import PCFG
+from halfseen.families.grammar.plots import plot_tree
 from halfseen.families.hmm.estimator import HMM
-from halfseen.families.hmm.plots import plot_timeline
+from halfseen.families.hmm.plots import plot_paths, plot_timeline, plot_transitions
 from halfseen.families.kmeans.estimator import KMeans
 from halfseen.families.mixture.explain import explain
 from halfseen.families.mixture.gaussian_classifier import GaussianClassifier
@@ -46,10 +47,12 @@ from halfseen.inference.relate import relate
 from halfseen.inference.standard_errors import standard_errors
 from halfseen.kinds import register_kind
 from halfseen.kinds.kind import Kind
-from halfseen.plots.gaussian import plot_mixture
+from halfseen.plots.mixture import plot_mixture
 from halfseen.plots.pairs import plot_pairs
+from halfseen.plots.profile_lines import plot_profile_lines
+from halfseen.plots.profiles import plot_profiles
 from halfseen.plots.shares import plot_shares
-from halfseen.plots.tables import plot_certainty, plot_missing, plot_profiles, plot_selection, plot_trace
+from halfseen.plots.tables import plot_certainty, plot_missing, plot_selection, plot_trace, plot_uncertainty
 from halfseen.structures.trees import Tree, read_brackets, read_trees
 
 __version__: str
@@ -100,11 +103,16 @@ __all__ = [
     "plot_mixture",
     "plot_network",
     "plot_pairs",
+    "plot_paths",
+    "plot_profile_lines",
     "plot_profiles",
     "plot_selection",
     "plot_shares",
     "plot_timeline",
     "plot_trace",
+    "plot_transitions",
+    "plot_tree",
+    "plot_uncertainty",
     "pool",
     "posterior",
     "read_bif",

@@ -50,12 +50,14 @@ def test_page(page, monkeypatch, tmp_path):
         needs = next((name for name in absent if name.rpartition("/")[2] in block[0]), None)
         needs = needs or needed(block["code"] or "", left_out)
         if needs is not None:
-            left_out |= dict.fromkeys(assigned(block["code"] or ""), needs) | {f"line {line}": needs}
+            names = assigned(block["code"] or "") | (imported(block["code"] or "") - set(namespace))
+            left_out |= dict.fromkeys(names, needs) | {f"line {line}": needs}
             continue
         if kind == "commands":
             printed = commands(block["commands"])
         else:
             printed = run("\n" * line + block["code"], str(page), namespace)
+            left_out = {name: needs for name, needs in left_out.items() if name not in assigned(block["code"])}
         if block[kind] is None:
             continue
         updated += text[end : block.start(kind)] + printed
@@ -66,7 +68,7 @@ def test_page(page, monkeypatch, tmp_path):
         page.write_text(updated + text[end:], encoding="utf-8")
     if left_out:
         lines = [f"{name} needs {needs}" for name, needs in left_out.items() if name.startswith("line ")]
-        pytest.skip(f"{'; '.join(lines)} (make slow, make heavy-peers)")
+        pytest.skip(f"{'; '.join(lines)} (`make slow`, `make heavy-peers` and HALFSEEN_DATA bring them)")
 
 
 def copied(name, folder):
@@ -86,6 +88,7 @@ def to_the_last_digit(shown, printed):
 
 def needed(code, left_out):
     """Return the library, not installed here, that a block imports or whose results it uses; None without one."""
+    own = assigned(code)
     for node in ast.walk(ast.parse(code)):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom):
@@ -93,7 +96,7 @@ def needed(code, left_out):
         for name in names:
             if find_spec(top := name.partition(".")[0]) is None:
                 return top
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in left_out:
+        if isinstance(node, ast.Name) and node.id in left_out and node.id not in own:
             return left_out[node.id]
     return None
 
@@ -104,6 +107,12 @@ def assigned(code):
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     names |= {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     return names - set(dir(builtins))
+
+
+def imported(code):
+    """Return the names that the imports of a block bind."""
+    found = [node for node in ast.walk(ast.parse(code)) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return {(alias.asname or alias.name).partition(".")[0] for node in found for alias in node.names}
 
 
 def commands(block):
@@ -129,8 +138,9 @@ def test_blocks_of_a_library_that_is_missing_are_left_out():
     assert needed("from no_such_library.part import name", left_out) == "no_such_library"
     assert needed("import numpy as np", left_out) is None
     assert assigned("theirs = 1\nfor row in theirs: pass\ndef f(): pass") == {"theirs", "row", "f"}
+    assert imported("import a.b, c as d\nfrom e import f as g, h") == {"a", "d", "g", "h"}
     assert needed("print(theirs)", {"theirs": "no_such_library"}) == "no_such_library"
-    assert needed("theirs = 2", {"theirs": "no_such_library"}) is None
+    assert needed("theirs = 2\nprint(theirs)", {"theirs": "no_such_library"}) is None
 
 
 def test_commands_are_run_and_shown_only_where_the_page_does(tmp_path, monkeypatch):

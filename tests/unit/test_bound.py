@@ -217,3 +217,18 @@ def test_missing_cells_of_numbers_far_from_zero_keep_their_divergence():
     assert near.kl > 1
     assert_allclose(far.kl, near.kl, rtol=1e-12)
     assert_allclose(far.bound + far.kl, far.loglik, rtol=1e-12)
+
+
+def test_a_converged_fit_is_drawn_from_its_start(ax):
+    X = hs.load_penguins()[["bill_length_mm", "body_mass_g"]]
+    for model in (
+        hs.LatentClass(range(1, 3), n_init=1, random_state=0),
+        hs.GaussianMixture(2, n_init=1, random_state=0),
+    ):
+        ax.clear()
+        assert hs.plot_bound(model.fit(X), X, ax=ax) is ax
+        places, likelihood, bound = curves(ax)
+        start, end = (int(np.flatnonzero(places == place)[0]) for place in (0, 1))
+        assert likelihood[end] - likelihood[start] > 1  # a step that can be seen
+        assert np.argmax(bound) == end
+        assert "another start" in ax.get_title()

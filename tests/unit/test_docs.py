@@ -11,6 +11,7 @@ import os
 import re
 import runpy
 import shlex
+import shutil
 import subprocess
 import sys
 from contextlib import redirect_stdout
@@ -27,9 +28,13 @@ pytestmark = pytest.mark.thorough
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES = [page for page in PAGES if not page.name.startswith("coming_from_")]  # tests/peers/test_migration_pages.py
+COMMANDS = [ROOT / "docs" / "command_line.md", ROOT / "docs" / "survey.md"]  # commands and code, in turns
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```\n)?", re.DOTALL | re.MULTILINE)
-STEP = re.compile(r"^```(?:console\n(?P<shown>.*?)|python\n(?P<code>.*?))^```$", re.DOTALL | re.MULTILINE)
+STEP = re.compile(
+    r"^```console\n(?P<shown>.*?)^```$|^```python\n(?P<code>.*?)^```$(?:\n\n```text\n(?P<printed>.*?)^```$)?",
+    re.DOTALL | re.MULTILINE,
+)
 DEMO = re.compile(r"^```console\n\$ make demo\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FIGURES = ROOT / "docs" / "_static" / "figures"
 FIGURE = re.compile(r"!\[[^\]]+\]\(_static/figures/([\w.]+)\)")
@@ -40,7 +45,7 @@ STEPS = 2  # and whole numbers may be passes over the data, of which another mac
 
 
 def pages_with_code():
-    return [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))]
+    return [page for page in PAGES if page not in COMMANDS and BLOCK.search(page.read_text(encoding="utf-8"))]
 
 
 @pytest.mark.parametrize("page", pages_with_code(), ids=lambda page: page.name)
@@ -91,28 +96,35 @@ def test_readme_shows_the_demo(tmp_path):
         at = found[0] + len(lines)
 
 
-def test_commands_print_what_the_page_shows(tmp_path, monkeypatch):
-    """Every command of the page on the command line, in its order; results only, without what goes beside them."""
+@pytest.mark.parametrize("page", COMMANDS, ids=lambda page: page.name)
+def test_commands_print_what_the_page_shows(page, tmp_path, monkeypatch):
+    """Every command of a page, in its order: results without what goes beside them, or the message of a refusal."""
     monkeypatch.chdir(tmp_path)
-    page = ROOT / "docs" / "command_line.md"
     text = page.read_text(encoding="utf-8")
     updated, end = "", 0
     namespace = {"__name__": page.stem}
     for block in STEP.finditer(text):
-        if block["code"] is not None:  # makes a file that the commands after it read
-            run(block["code"], str(page), namespace)
+        if block["shown"] is not None:
+            part, printed = "shown", "".join(command_and_output(block["shown"]))
+        else:  # may make a file that the commands after it read, or read one that they made
+            part, printed = "printed", run(block["code"], str(page), namespace)
+        if block[part] is None:
             continue
-        printed = ""
-        for command in re.findall(r"^\$ halfseen (.*)$", block["shown"], flags=re.MULTILINE):
-            done = CliRunner().invoke(app, shlex.split(command), catch_exceptions=False)
-            assert done.exit_code == 0, done.output
-            printed += f"$ halfseen {command}\n{done.stdout}"
-        updated += text[end : block.start("shown")] + printed
-        end = block.end("shown")
+        updated += text[end : block.start(part)] + printed
+        end = block.end(part)
         if not os.environ.get("UPDATE_DOCS"):
-            assert_alike(block["shown"], printed, page.name)
+            assert_alike(block[part], printed, page.name)
     if os.environ.get("UPDATE_DOCS"):
         page.write_text(updated + text[end:], encoding="utf-8")
+
+
+def command_and_output(shown):
+    """Run the commands of a block; yield each with its results, or with its message where the page shows a refusal."""
+    refused = "\nhalfseen: " in shown
+    for command in re.findall(r"^\$ halfseen (.*)$", shown, flags=re.MULTILINE):
+        done = CliRunner().invoke(app, shlex.split(command), catch_exceptions=False)
+        assert done.exit_code == int(refused), done.output
+        yield f"$ halfseen {command}\n{done.stderr.splitlines()[-1] + chr(10) if refused else done.stdout}"
 
 
 def run(code, name, namespace):
@@ -124,7 +136,13 @@ def run(code, name, namespace):
 def check_figure(drawn, kept, where):
     """The picture in the folder looks like what the page draws; fonts and antialiasing may differ."""
     assert drawn.exists(), f"{where} shows {kept.name}, which no code on it saves"
-    if os.environ.get("UPDATE_DOCS"):
+    if drawn.suffix == ".svg" and os.environ.get("UPDATE_DOCS"):
+        shutil.copyfile(drawn, kept)
+    elif drawn.suffix == ".svg":
+        assert drawn.read_text("utf-8") == kept.read_text("utf-8"), (
+            f"{where} draws {kept.name} differently: UPDATE_DOCS=1"
+        )
+    elif os.environ.get("UPDATE_DOCS"):
         Image.open(drawn).convert("RGB").quantize(64).save(kept, optimize=True)
     else:
         difference = np.abs(thumbnail(drawn) - thumbnail(kept)).mean()

@@ -23,7 +23,7 @@ from halfseen.data import Column, Schema, read
 from halfseen.errors import DataError, ModelFileError, ParameterError
 from halfseen.estimators.table.profile import fitted_blocks
 from halfseen.kinds import BUILT_IN
-from halfseen.kinds.kind import POSITIVE
+from halfseen.kinds.records import POSITIVE
 from halfseen.leaves import FREE, Leaf
 from halfseen.leaves.leaf import NO_MASS, frozen
 

@@ -23,9 +23,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from halfseen.engine.loop.em import evaluate
+from halfseen.engine.loop.expected import Step
 from halfseen.engine.loop.model import Chunk, Reduced
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import DataError, ParameterError
@@ -38,6 +40,7 @@ from halfseen.optional import optional
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+SMALL = 0.01  # gain of a step, in log-likelihood, below which its curves cannot be told apart
 N_POINTS = 121  # along the line: a smooth curve, at the price of so many passes over the data
 STILL = 1e-9  # a step shorter than this, in units of the data's scale, is no line to draw
 REACH = 1.0  # how far a curve may fall, in heights between the likelihoods at the two ends, before it is cut off
@@ -222,11 +225,12 @@ def plot_bound(
     """Draw the log-likelihood and the lower bound that touches it, along a line through parameter space.
 
     The line runs from the parameters of `model` through those of the next EM step, where the bound is highest; or to
-    `params`. With a prior, both curves are drawn with the log-prior added.
+    `params`. With a prior, both curves are drawn with the log-prior added. Of a model whose fit has converged the next
+    step is too small to be seen: then the first step of a fit from another start is drawn, which the title says.
 
     Parameters
     ----------
-    model : a model that has not converged: from `from_params`, or fitted with few passes
+    model : a mixture over a table: fitted, or from `from_params`
     X : table
     params : mapping or model, optional
         Where the line goes to instead: see `bound`.
@@ -242,17 +246,46 @@ def plot_bound(
     --------
     >>> import halfseen as hs
     >>> model = hs.LatentClass.from_params([0.5, 0.5], {"x": {"mean": [-1, 2], "sd": [1, 1]}})
-    >>> ax = hs.plot_bound(model, [[-2.1], [-1.4], [0.3], [2.5], [3.1]])  # doctest: +SKIP
+    >>> ax = hs.plot_bound(model, [[-2.1], [-1.4], [0.3], [2.5], [3.1]])
     """
     _check_model(model)
-    chunks = model._encode(X, sample_weight).chunks()
-    [here] = evaluate(model._model, Reduced(chunks), [model._params])
-    to = model._model.improved(here) if params is None else read_params(model, params)
-    line = _line(model._model, chunks, model._params, to, params is None)
     if ax is None:
         _, ax = optional("matplotlib.pyplot", "plot_bound").subplots(figsize=(7, 4.5), layout="constrained")
     assert ax is not None
+    chunks = model._encode(X, sample_weight).chunks()
+    [here] = evaluate(model._model, Reduced(chunks), [model._params])
+    to = model._model.improved(here) if params is None else read_params(model, params)
+    if params is None and _can_restart(model) and _gain(model, chunks, here, to) < SMALL:
+        early = _restarted(model, X, sample_weight)
+        plot_bound(early, X, sample_weight=sample_weight, ax=ax)
+        ax.set_title("The fit has converged: this is the first step from another start", fontsize=10)
+        return ax
+    line = _line(model._model, chunks, model._params, to, params is None)
     return _draw(ax, line, params is None, bool(here.log_prior))
+
+
+def _gain(model: TableMixture, chunks: Sequence[Chunk], here: Step, to: Params) -> float:
+    """Return how much a step gains."""
+    [there] = evaluate(model._model, Reduced(chunks), [to])
+    return there.objective - here.objective
+
+
+def _can_restart(model: TableMixture) -> bool:
+    """Whether the model comes from a fit of hidden classes, which can begin elsewhere."""
+    return hasattr(model, "trace_") and "n_components" in model.get_params(deep=False) and len(model.weights_) > 1
+
+
+def _restarted(model: TableMixture, X: Any, sample_weight: Any) -> TableMixture:
+    """Return a model that stands where a fit with one start would begin: a single pass leaves the start as it is."""
+    plain = {"assign": "soft", "draws": 1, "accelerate": False, "anneal": (), "n_init": 1, "stop": "iterations"}
+    plain |= {"max_iter": 1, "n_components": len(model.weights_)}
+    for name in ("covariance", "covariance_type"):
+        if isinstance(getattr(model, name, None), str | list | tuple):
+            plain[name] = getattr(model, f"{name}_", getattr(model, name))
+    begun: TableMixture = clone(model).set_params(**plain)
+    begun.fit(X, sample_weight=sample_weight)
+    begun.__dict__.pop("trace_", None)  # it is a start, and drawn as it is
+    return begun
 
 
 def _line(model: Mixture, chunks: Sequence[Chunk], about: Params, to: Params, is_step: bool) -> _Line:

@@ -10,9 +10,11 @@ as text. How a column is compared depends on its kind (`Kind.contrasts`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from halfseen.estimators.table.profile import profiles
 from halfseen.estimators.table.table_mixture import TableMixture
-from halfseen.kinds.kind import Contrast
+from halfseen.kinds.records import Contrast
 
 
 def contrasts(model: TableMixture) -> list[Contrast]:
@@ -27,3 +29,9 @@ def contrasts(model: TableMixture) -> list[Contrast]:
     ('x = a', ['90%', '10%'], '50%', array([ 0.8, -0.8]))
     """
     return [found for column in profiles(model) for found in column.kind.contrasts(column, model.weights_)]
+
+
+def strongest(rows: Sequence[Contrast], top: int) -> list[Contrast]:
+    """Return the rows that differ most between the classes, in their order."""
+    order = sorted(range(len(rows)), key=lambda i: -rows[i].spread)[:top]
+    return [rows[i] for i in sorted(order)]

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 from halfseen.analysis.scored_table import Seen, look
 from halfseen.data import Table
 from halfseen.estimators.table.profile import fitted_blocks
-from halfseen.kinds.kind import Feature
+from halfseen.kinds.records import Feature
 from halfseen.kinds.wording import cut
 from halfseen.leaves import NormalParams
 from halfseen.leaves.leaf import Floats

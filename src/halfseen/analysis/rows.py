@@ -27,7 +27,7 @@ from halfseen.data import Table
 from halfseen.estimators.table.profile import fitted_blocks, profiles
 from halfseen.estimators.table.table_mixture import TableMixture
 from halfseen.estimators.table.why import Why, cell_scores, hidden_in_turn, texts_of, values_of, why
-from halfseen.kinds.kind import WordScores
+from halfseen.kinds.records import WordScores
 from halfseen.kinds.text import ABSENT
 from halfseen.kinds.wording import cut, shown
 from halfseen.leaves.leaf import Floats

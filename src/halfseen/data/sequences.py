@@ -243,6 +243,18 @@ class Cut:
             return f"step {t}"
         return f"step {t} ({plainly(self.times[int(self.lengths[:b].sum()) + t])})"
 
+    def number(self, chosen: Any) -> int:
+        """The number of a sequence that is chosen by its name, or by number from 0."""
+        names = list(self.names or ())
+        plain = [plainly(name) for name in names]
+        for known in (names, plain, list(map(str, plain)) if isinstance(chosen, str) else []):
+            if chosen in known:
+                return known.index(chosen)
+        if isinstance(chosen, int | np.integer) and 0 <= chosen < len(self.lengths):
+            return int(chosen)
+        told = f" Names: {', '.join(map(str, plain[:8]))}{', ...' if len(plain) > 8 else ''}." if names else ""
+        raise ParameterError(f"sequence={chosen!r}: there are {len(self.lengths)} sequences, counted from 0.{told}")
+
     def clock(self) -> NDArray[Any] | None:
         """The times of the steps as numbers or dates, (N,); None where there are none, or where they are other text."""
         return None if self.times is None else as_clock(self.times)

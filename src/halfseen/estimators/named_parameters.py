@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from halfseen.data import Schema
-from halfseen.kinds.kind import ColumnProfile, Fitted
+from halfseen.kinds.records import ColumnProfile, Fitted
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
 

@@ -31,7 +31,8 @@ from halfseen.data.rows import Rows
 from halfseen.errors import ParameterError
 from halfseen.export.formula import Formula, Language
 from halfseen.kinds.doubts import FEWEST, codes_note, suspected_codes
-from halfseen.kinds.kind import Build, ColumnProfile, Contrast, Feature, Figures, Fitted, Kind, Mask
+from halfseen.kinds.kind import Kind
+from halfseen.kinds.records import Build, ColumnProfile, Contrast, Feature, Figures, Fitted, Mask
 from halfseen.kinds.wording import cut, percent, shown
 from halfseen.leaves.categorical import Categorical, read_fixed_table, read_table
 from halfseen.leaves.leaf import Floats, Leaf, Stats

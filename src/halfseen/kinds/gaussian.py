@@ -17,19 +17,9 @@ from halfseen.data.resolution import FEW, Seen
 from halfseen.errors import DataError, ParameterError
 from halfseen.export.formula import LARGEST, Formula, Language, observed
 from halfseen.kinds.doubts import count_kind
-from halfseen.kinds.kind import (
-    HUGE,
-    POSITIVE,
-    REAL,
-    Build,
-    ColumnProfile,
-    Figures,
-    Fitted,
-    Kind,
-    apart,
-    check_moments,
-    read_numbers,
-)
+from halfseen.kinds.kind import Kind
+from halfseen.kinds.numbers import HUGE, apart, check_moments, read_numbers
+from halfseen.kinds.records import POSITIVE, REAL, Build, ColumnProfile, Figures, Fitted
 from halfseen.kinds.wording import number
 from halfseen.leaves import Floored, Frozen, Gaussian, GaussianParams, Leaf, Normal, PseudoRows, Ridged, Spherical
 from halfseen.leaves.leaf import NO_MASS, Floats, Stats

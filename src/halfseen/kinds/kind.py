@@ -47,196 +47,36 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.assign import SOFT
-from halfseen.data.columns import Block, Column, is_whole, numbers_of
+from halfseen.data.columns import Block, Column, numbers_of
 from halfseen.data.frames import RawColumn, Source
 from halfseen.data.rows import Chunk, Rows
 from halfseen.errors import DataError, ParameterError
-from halfseen.export.formula import Formula, Language, observed
-from halfseen.export.series import FEW_COUNTS
+from halfseen.export.formula import Formula, Language
 from halfseen.kinds.doubts import CODES, codes_note, suspected_codes
+from halfseen.kinds.numbers import apart, check_moments, in_units, or_free, read_numbers
+from halfseen.kinds.records import (
+    REAL,
+    Bound,
+    Build,
+    ColumnProfile,
+    Contrast,
+    Feature,
+    Figures,
+    Fitted,
+    Mask,
+    WordScores,
+)
 from halfseen.kinds.wording import cut, number, shown, spread
 from halfseen.leaves.leaf import Floats, Leaf, Stats
 from halfseen.registry import kind_named
 
-Prior = str | float | None
-Floor = str | float  # "resolution", or a share of the variance of a column
-Mask = NDArray[np.bool_]
-Figures = Mapping[str, Floats]  # what a block's leaf must know of the whole table, by name
-
 DRAWS = 2000  # of each component, to estimate the expected log-density
-HUGE = 1e290  # sums of squares above this: with a prior of many rows they are no numbers
-TINY = 1e-299  # variances below this: a floor of 1e-8 of one has no digits left, and its inverse overflows
-
-
-class Bound(NamedTuple):
-    """What a parameter may be: finite, and above `low`, or at least `low` where that is `inclusive`."""
-
-    low: float = -np.inf
-    inclusive: bool = False
-
-
-REAL, POSITIVE, NOT_NEGATIVE = Bound(), Bound(0.0), Bound(0.0, inclusive=True)
-
-
-class Build(NamedTuple):
-    """How to build a leaf.
-
-    Attributes
-    ----------
-    n_components : int
-    prior : Prior                    pseudo-rows: "row", one in all; "categories", one in all for columns of categories
-                                     alone; a number, this many for each component; or None
-    variance_floor : float or "resolution"    share of a column's variance below which none may fall
-    covariance : str                 shape of the covariance of numbers
-    ridge : float                    what is added to variances
-    """
-
-    n_components: int
-    prior: Prior = None
-    variance_floor: Floor = 0.0
-    covariance: str = "diag"
-    ridge: float = 0.0
-
-    @property
-    def pseudo_rows(self) -> Floats | None:
-        """How many pseudo-rows each component gets, (K,); None without a prior."""
-        if self.prior is None or self.prior == "categories":
-            return None
-        return np.full(self.n_components, 1 / self.n_components if self.prior == "row" else float(self.prior))
-
-
-class Fitted(NamedTuple):
-    """A block of columns in a fitted model.
-
-    Attributes
-    ----------
-    block : Block
-    params : Params              of its leaf
-    weights : (K,) array         shares of the components
-    leaf : Leaf
-    stats : Stats or None        its expected statistics, where the model comes from a fit
-    """
-
-    block: Block
-    params: Any
-    weights: Floats
-    leaf: Leaf
-    stats: Stats | None = None
-
-
-class ColumnProfile(NamedTuple):
-    """One column in every component.
-
-    Attributes
-    ----------
-    name : str
-    kind : Kind
-    rows : list                 names of the parameters, the categories or the words
-    values : (R, K) array       one row for each entry of `rows`
-    overall : (R,) array        the same in the whole table, as the model sees it
-    distance : (K,) array       relative entropy of each component against the whole: how much the column sets it apart
-    whole : (float, float)      mean and standard deviation of the whole, of numbers; None for categories and words
-    length : float or None      of text: words of an average one; None where words are there or not
-    """
-
-    name: str
-    kind: Kind
-    rows: list[Any]
-    values: Floats
-    overall: Floats
-    distance: Floats
-    whole: tuple[float, float] | None = None
-    length: float | None = None
-
-    @property
-    def moments(self) -> tuple[Floats, Floats]:
-        """Mean and variance in each component, (K,) each, of numbers."""
-        return self.kind.moments(**dict(zip(self.rows, self.values, strict=True)))
-
-
-class Contrast(NamedTuple):
-    """One number, or one category of a column, in every component.
-
-    Attributes
-    ----------
-    column : str
-    kind : Kind
-    category : str               empty for numbers and counts; a word of a text
-    values : (K,) array          means or probabilities
-    contrast : (K,) array        distance from the whole, in its standard deviations
-    shown : list of str          `values` in the column's own unit
-    overall : str                the same of the whole table
-    """
-
-    column: str
-    kind: Kind
-    category: str
-    values: Floats
-    contrast: Floats
-    shown: list[str]
-    overall: str
-
-    @property
-    def label(self) -> str:
-        """The column, and the category if it has any."""
-        return f"{self.column}{self.kind.sign}{self.category}" if self.category else self.column
-
-    @property
-    def spread(self) -> float:
-        """The largest distance from the whole."""
-        return float(np.abs(self.contrast).max())
-
-
-class Feature(NamedTuple):
-    """What a column is compared by in residuals: a number, the indicators of its categories, or a word.
-
-    Attributes
-    ----------
-    column : Column
-    block : Block
-    position : int               in the block; of a word, its place in it
-    mean : (K, V) array          probabilities of categories, or (K, 1) means; of a word its probability
-    sd : (K, 1) array or None    None for categories
-    word : str or None
-    ratio : (K,) array or None   variance of a word in each component, in units of sd^2
-    crowded : bool               whether it shares the length of a text with the other words
-    place : int                  among all that are compared, and
-    span : slice                 slice of its V cells among those of all
-    """
-
-    column: Column
-    block: Block
-    position: int
-    mean: Floats
-    sd: Floats | None = None
-    word: str | None = None
-    ratio: Floats | None = None
-    crowded: bool = False
-    place: int = 0
-    span: slice = slice(0)
-
-    @property
-    def name(self) -> str:
-        """The column, and the word if it is one."""
-        return self.column.name if self.word is None else f"{self.column.name}: {self.word}"
-
-    @property
-    def own(self) -> Floats:
-        """Variance of the standardised cells in each component, (K,): 1, but for words."""
-        return np.ones(len(self.mean)) if self.ratio is None else self.ratio
-
-
-class WordScores(NamedTuple):
-    """A text of one row, word by word: how much each of its words scores in each component, (M, K)."""
-
-    words: list[str]
-    scores: Floats
 
 
 class Kind(ABC):
@@ -527,7 +367,7 @@ class Kind(ABC):
             raise ParameterError(f"fixed[{column!r}]: expected {self.form}, None where free, got {given!r:.80}.")
         arrays, masks = self.arrays(params), self.arrays(mask)
         for key, values in given.items():
-            numbers = _or_free(values, f"fixed[{column!r}]: {key}", n_components)
+            numbers = or_free(values, f"fixed[{column!r}]: {key}", n_components)
             known = ~np.isnan(numbers)
             inside = 1.0 + max(0.0, self.parameters.get(key, REAL).low)  # a legal number where it is free
             [(name, read)] = self.read_parameters(column, {key: np.where(known, numbers, inside)}, n_components).items()
@@ -689,48 +529,6 @@ class Kind(ABC):
             yield {name: stats[i][:, d] for i, name in enumerate(self.statistics)}
 
 
-class Counting(Kind):
-    """A kind whose cells are whole numbers from 0.
-
-    To be exported, it implements `exported_tail`: the log-density of counts from `FEW_COUNTS` on. That of smaller ones
-    is a table, read off the leaf.
-    """
-
-    domain = "a whole number from 0"
-
-    def legal(self, values: Floats) -> Mask:
-        """Which numbers are counts."""
-        return (values >= 0) & is_whole(values)
-
-    def decode(self, column: Column, cells: NDArray[Any]) -> list[Any]:
-        """Return counts as ints; an expected count between two stays a float."""
-        return [None if value != value else int(value) if value.is_integer() else value for value in cells.tolist()]
-
-    def exported_scores(self, fitted: Fitted, cells: Sequence[Formula], language: Language) -> Iterator[Formula]:
-        """Yield the log-density of each column."""
-        for d, (count, values) in enumerate(zip(cells, self.named(fitted.block, fitted.params), strict=True)):
-            tail = self.exported_tail(count, values, language)
-            score = language.lookup(count, range(FEW_COUNTS), self._few(fitted, d), tail)
-            legal = count.finite() & count.floor().equals(count) & (count > -1.0)
-            yield observed(count, legal, score)
-
-    def exported_tail(self, count: Formula, values: Mapping[str, Floats], language: Language) -> Formula:
-        """Return the log-density of a count of at least `FEW_COUNTS`, wide, given the parameters of its column."""
-        raise ParameterError(
-            f"columns of kind {self.name!r} cannot be written in {language.name}: it has no `exported_tail`."
-        )
-
-    def _few(self, fitted: Fitted, d: int) -> Floats:
-        """Return the log-density of the counts below `FEW_COUNTS` in column d, (V, K)."""
-        cells = np.full((FEW_COUNTS, len(fitted.block.members)), np.nan)
-        cells[:, d] = np.arange(FEW_COUNTS)
-        return fitted.leaf.score(fitted.leaf.prepare(fitted.params), cells, SOFT)
-
-    def legal_summary(self, summary: Figures) -> bool:
-        """Whether means and variances are at least 0."""
-        return super().legal_summary(summary) and bool((summary["mean"] >= 0).all())
-
-
 def _seen(chunk: Chunk, kind: Kind, block: str, known: Any) -> Any:
     """Return what a kind sees in a block of a chunk."""
     return kind.seen(chunk.blocks[block], known)
@@ -741,66 +539,3 @@ def _own_and_whole(column: ColumnProfile, k: int) -> tuple[tuple[float, float], 
     assert column.whole is not None
     mean, var = column.moments
     return (float(mean[k]), float(np.sqrt(var[k]))), column.whole
-
-
-def apart(mean: Floats, var: Floats, weights: Floats) -> tuple[float, float, Floats]:
-    """Return mean and variance of a mixture, and the relative entropy of normal components against it, (K,)."""
-    centre = float(weights @ mean)
-    total = float(weights @ (var + (mean - centre) ** 2))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        distance = 0.5 * ((var + (mean - centre) ** 2) / total - 1 - np.log(var / total))
-    return centre, total, np.nan_to_num(distance, nan=0.0, posinf=np.inf)
-
-
-def in_units(mean: Floats, var: Floats) -> Floats:
-    """Return means in standard deviations, to nine places: a mean of nearly 0 has no digits of its own."""
-    units = mean / np.sqrt(np.where(var > 0, var, 1.0))
-    with np.errstate(over="ignore"):
-        rounded = np.round(units, 9) + 0.0
-    return np.where(np.isinf(rounded), units, rounded)  # so large that rounding multiplies it beyond floats
-
-
-def check_moments(summary: Figures, block: Block, mass: Floats) -> Figures:
-    """Refuse numbers whose variance has no digits, or whose squares no sums; NaN is another matter: no cell was seen.
-
-    Sums over cells of weight `mass` (D,), and of a prior beside them, must be numbers, and so must their ratios.
-    """
-    mean, var = summary["mean"], summary["var"]
-    most = HUGE * np.where(mass > 0, np.minimum(mass, 1 / np.where(mass > 0, mass, 1.0)), 1.0)
-    overflow = np.isinf(mean) | (var > most) | (np.isnan(var) & ~np.isnan(mean))
-    # a variance of 0 belongs to a constant, unless the squares of its numbers are 0
-    small_numbers = (mean != 0) & (np.abs(mean) < np.sqrt(TINY))
-    underflow = np.where(var == 0, small_numbers, (var > 0) & (var < TINY))
-    for column, large, small in zip(block.columns, overflow, underflow, strict=True):
-        if large or small:
-            how = "large that their variance overflows" if large else "small that their variance underflows"
-            raise DataError(f"column {column.name!r}: its numbers are so {how}. Rescale it.")
-    return summary
-
-
-def _or_free(given: Any, what: str, n_components: int) -> Floats:
-    """Return one number for each component, NaN where a user left it free."""
-    try:
-        numbers = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        numbers = np.zeros(0)
-    if numbers.shape != (n_components,):
-        raise ParameterError(f"{what}: expected {n_components} numbers, None where free, got {given!r:.80}.")
-    return numbers
-
-
-def read_numbers(given: Any, what: str, n_components: int, bound: Bound) -> Floats:
-    """Return one number for each component that a user gave, within its bound."""
-    try:
-        numbers = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ParameterError(f"{what}: expected {n_components} numbers, got {given!r:.80}.") from None
-    if numbers.shape != (n_components,):
-        raise ParameterError(
-            f"{what}: expected one number per component, shape ({n_components},), got {numbers.shape}."
-        )
-    low, inclusive = bound
-    if not np.all(np.isfinite(numbers)) or not np.all(numbers >= low if inclusive else numbers > low):
-        words = "finite" if low == -np.inf else f"finite and {'at least' if inclusive else 'above'} {low:g}"
-        raise ParameterError(f"{what}: numbers must be {words}, got {numbers.tolist()}.")
-    return numbers

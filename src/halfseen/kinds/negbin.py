@@ -10,7 +10,8 @@ import numpy as np
 from halfseen.data.columns import Block
 from halfseen.export.formula import Formula, Language
 from halfseen.export.series import excess, stirling_series
-from halfseen.kinds.kind import NOT_NEGATIVE, POSITIVE, Build, Counting, Figures
+from halfseen.kinds.counting import Counting
+from halfseen.kinds.records import NOT_NEGATIVE, POSITIVE, Build, Figures
 from halfseen.leaves.leaf import Floats, Leaf
 from halfseen.leaves.negbin import NegBin, equidispersed, moment_size, stirling_error
 

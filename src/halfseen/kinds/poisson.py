@@ -11,15 +11,9 @@ from scipy.special import gammaln, rel_entr, xlogy
 from halfseen.data.columns import Block, Column
 from halfseen.export.formula import Formula, Language
 from halfseen.export.series import excess, stirling_series
-from halfseen.kinds.kind import (
-    NOT_NEGATIVE,
-    Build,
-    ColumnProfile,
-    Counting,
-    Figures,
-    Fitted,
-    check_moments,
-)
+from halfseen.kinds.counting import Counting
+from halfseen.kinds.numbers import check_moments
+from halfseen.kinds.records import NOT_NEGATIVE, Build, ColumnProfile, Figures, Fitted
 from halfseen.kinds.wording import cut, number, shown
 from halfseen.leaves.leaf import Floats, Leaf, Stats
 from halfseen.leaves.poisson import Poisson

@@ -29,7 +29,9 @@ from halfseen.data.text import count_words, read_options
 from halfseen.errors import DataError, ParameterError
 from halfseen.export.formula import Formula, Language
 from halfseen.kinds.categorical import Tabular, expected_logs, smoothed_shares
-from halfseen.kinds.kind import (
+from halfseen.kinds.kind import Kind
+from halfseen.kinds.numbers import read_numbers
+from halfseen.kinds.records import (
     NOT_NEGATIVE,
     Build,
     ColumnProfile,
@@ -37,11 +39,9 @@ from halfseen.kinds.kind import (
     Feature,
     Figures,
     Fitted,
-    Kind,
     Mask,
     Prior,
     WordScores,
-    read_numbers,
 )
 from halfseen.kinds.wording import small_percent
 from halfseen.leaves.leaf import Floats, Leaf, Stats

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from halfseen.kinds.wording import percent
 from halfseen.optional import optional
 
 if TYPE_CHECKING:
@@ -98,3 +99,8 @@ def short_names(names: Sequence[str], longest: int = LONGEST) -> list[str]:
     """
     cut = [short(name, longest) for name in names]
     return [name if cut.count(part) > 1 else part for name, part in zip(names, cut, strict=True)]
+
+
+def share_of(name: str, share: float | None) -> str:
+    """Return the name of a class with its share, where that is known."""
+    return name if share is None else f"{name} ({percent(share)})"

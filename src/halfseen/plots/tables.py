@@ -1,4 +1,4 @@
-"""Plots of a fitted mixture: profiles, number of classes, objective, certainty, missing values.
+"""Plots of a fit: number of classes, objective, certainty, missing values; profiles are in `profiles`.
 
 Every function takes `ax` and returns it, draws a new figure without it, and writes in text what it shows in
 colour. The `draw_*` functions below take plain values; the `plot_*` functions find these in a model or a table.
@@ -14,16 +14,29 @@ import narwhals as nw
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from halfseen.analysis.contrast import contrasts
 from halfseen.analysis.missing_values import MissingValues, count, missing_values
 from halfseen.analysis.scored_table import check_mixture, look
 from halfseen.errors import ParameterError
-from halfseen.estimators import options
+from halfseen.estimators.base import Estimator
 from halfseen.estimators.convergence import ended
-from halfseen.kinds.kind import Contrast
 from halfseen.kinds.wording import percent
 from halfseen.leaves.leaf import Floats
-from halfseen.plots.style import BLUE, FAINT, GOLD, GRADES, INK, PAPER, RED, SOFT, axes, plain, short
+from halfseen.plots.style import (
+    BLUE,
+    FAINT,
+    GOLD,
+    GRADES,
+    INK,
+    LINES,
+    PAPER,
+    RED,
+    SOFT,
+    axes,
+    class_colours,
+    plain,
+    short,
+    short_names,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,73 +44,9 @@ if TYPE_CHECKING:
 CERTAINTY = (0.7, 0.9, 0.99)
 GAPS = (0.1, 0.3, 0.5)  # 0.5: twice as near to its own centre as to the next
 CRITERIA = {"bic": (BLUE, "o", "-"), "aic": (RED, "s", "--"), "icl": (GOLD, "^", ":")}
+MOST_CERTAIN = 20_000  # rows of a plot of certainty
 MOST_PATTERNS = 12
 MOST_COLUMNS = 30
-
-
-def plot_profiles(model: Any, ax: Axes | None = None, *, top: int = 30) -> Axes:
-    """Draw how each class differs from the whole: a row per number or category, a column per class.
-
-    Colour is the distance from the whole in its standard deviations; the text is the value in the column's own unit.
-
-    Parameters
-    ----------
-    model : fitted LatentClass or NaiveBayes
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure by default.
-    top : int, default 30
-        Most rows to show: those that differ most between the classes, in the order of the table.
-
-    Examples
-    --------
-    >>> import halfseen as hs
-    >>> model = hs.LatentClass.from_params([0.5, 0.5], {"x": {"a": [0.9, 0.3], "b": [0.1, 0.7]}})
-    >>> ax = hs.plot_profiles(model)  # doctest: +SKIP
-    """
-    check_mixture(model)
-    rows = contrasts(model)
-    shown = strongest(rows, options.whole("top", top))
-    names = [f"{name}\n{percent(share)}" for name, share in zip(model.class_names_, model.weights_, strict=True)]
-    size = (2.6 + 0.95 * len(names), 1.4 + 0.32 * len(shown))
-    ax = draw_profiles(shown, names, axes(ax, "plot_profiles", size))
-    left_out = len(rows) - len(shown)
-    ax.set_title("Profiles of the classes" + (f" ({left_out} weaker rows left out)" if left_out else ""))
-    return ax
-
-
-def strongest(rows: Sequence[Contrast], top: int) -> list[Contrast]:
-    """Return the rows that differ most between the classes, in their order."""
-    order = sorted(range(len(rows)), key=lambda i: -rows[i].spread)[:top]
-    return [rows[i] for i in sorted(order)]
-
-
-def draw_profiles(rows: Sequence[Contrast], names: Sequence[str], ax: Axes) -> Axes:
-    """Draw a heat map with the values as text."""
-    values = np.array([[*row.contrast] for row in rows]).reshape(len(rows), len(names))
-    reach = max(1.0, float(np.abs(values).max(initial=0.0)))
-    ax.pcolormesh(values, cmap="RdBu_r", vmin=-reach, vmax=reach, edgecolors="white", linewidth=1.5)
-    for i, row in enumerate(rows):
-        for k, text in enumerate(row.shown):
-            dark = abs(values[i, k]) > 0.6 * reach
-            ax.text(
-                k + 0.5,
-                i + 0.5,
-                text,
-                ha="center",
-                va="center",
-                fontsize=9,
-                color=PAPER if dark else INK,
-                parse_math=False,
-            )
-    ax.set_xticks(np.arange(len(names)) + 0.5, [short(name) for name in names], parse_math=False)
-    ax.set_yticks(
-        np.arange(len(rows)) + 0.5, [f"{short(row.label, 34)}  (all {row.overall})" for row in rows], parse_math=False
-    )
-    ax.set(ylim=(len(rows), 0), xlabel="class, and its share", ylabel="column, or category of a column")
-    ax.tick_params(length=0)
-    ax.xaxis.set_ticks_position("top")
-    ax.xaxis.set_label_position("top")
-    return plain(ax, "left", "bottom")
 
 
 def plot_selection(model: Any, ax: Axes | None = None) -> Axes:
@@ -114,7 +63,7 @@ def plot_selection(model: Any, ax: Axes | None = None) -> Axes:
     --------
     >>> import halfseen as hs
     >>> X = [["a", 1.0], ["b", 5.0], ["a", 1.5], ["b", 5.5]] * 5
-    >>> ax = hs.plot_selection(hs.LatentClass(range(1, 4), random_state=0).fit(X))  # doctest: +SKIP
+    >>> ax = hs.plot_selection(hs.LatentClass(range(1, 4), random_state=0).fit(X))
     """
     what = _components_called(model)
     found = getattr(model, "selection_", None)
@@ -168,24 +117,31 @@ def draw_selection(tried: dict[str, list[Any]], criterion: str, ax: Axes, what: 
 
 
 def plot_trace(model: Any, ax: Axes | None = None) -> Axes:
-    """Draw the objective after each accepted step of the fit.
+    """Draw what the fit improves after each accepted step: the objective, or of k-means the inertia.
 
     Parameters
     ----------
-    model : model fitted to a whole table
+    model : fitted model of any family
     ax : matplotlib Axes, optional
 
     Examples
     --------
     >>> import halfseen as hs
     >>> X = [["a", 1.0], ["b", 5.0], ["a", 1.5], ["b", 5.5]] * 5
-    >>> ax = hs.plot_trace(hs.LatentClass(2, random_state=0).fit(X))  # doctest: +SKIP
+    >>> ax = hs.plot_trace(hs.LatentClass(2, random_state=0).fit(X))
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('step', 'objective: log-likelihood + log-prior')
     """
-    _components_called(model)
+    if not isinstance(model, Estimator):
+        raise ParameterError(f"plot_trace draws a fitted model of halfseen, got {type(model).__name__}.")
+    check_is_fitted(model)
     if not getattr(model, "trace_", None):
         raise ParameterError("plot_trace: this model has no trace, as it was not fitted to a whole table by fit.")
     ax = draw_trace(model.trace_, axes(ax, "plot_trace", (7, 4)))
-    ax.set_title(f"Objective of the best start; {ended(model.stop_reason_, model.n_iter_)}")
+    what = "Inertia" if hasattr(model, "inertia_") else "Objective"
+    if what == "Inertia":
+        ax.set_ylabel("inertia: sum of squared distances")
+    ax.set_title(f"{what} of the best start; {ended(model.stop_reason_, model.n_iter_)}")
     return ax
 
 
@@ -222,7 +178,7 @@ def plot_certainty(model: Any, X: Any, ax: Axes | None = None) -> Axes:
     --------
     >>> import halfseen as hs
     >>> model = hs.LatentClass.from_params([0.5, 0.5], {"x": {"mean": [0, 4], "sd": [1, 1]}})
-    >>> ax = hs.plot_certainty(model, [[0.3], [1.8], [4.4], [5.1]])  # doctest: +SKIP
+    >>> ax = hs.plot_certainty(model, [[0.3], [1.8], [4.4], [5.1]])
     """
     seen = look(model, X)
     names = seen.class_names
@@ -261,13 +217,66 @@ def _draw_grades(
         for k in np.flatnonzero(share[:, g] >= 0.07).tolist():
             ax.text(left[k] + share[k, g] / 2, k, percent(share[k, g]), ha="center", va="center", fontsize=9, color=ink)
         left += share[:, g]
-    labels = [f"{short(name)} ({_rows(n, of[0])})" for name, n in zip(names, total.tolist(), strict=True)]
+    labels = [f"{name} ({_rows(n, of[0])})" for name, n in zip(short_names(names), total.tolist(), strict=True)]
     ax.set_yticks(range(len(names)), labels, parse_math=False)
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0%", "25%", "50%", "75%", "100%"])
     ax.set(xlim=(0, 1), ylim=(len(names) - 0.4, -0.6), xlabel=f"share of the {of[0]}s of each {of[1]}", ylabel=of[1])
     ax.legend(frameon=False, ncols=4, loc="lower left", bbox_to_anchor=(0, 1), fontsize=9, handlelength=1.2)
     ax.tick_params(axis="y", length=0)
     return plain(ax, "left")
+
+
+def plot_uncertainty(model: Any, X: Any, ax: Axes | None = None) -> Axes:
+    """Draw how certain rows are, class by class: a line falls from the most certain row of a class to the least.
+
+    The height is the probability of the most probable class of a row, the place its rank among the rows of that class.
+
+    Parameters
+    ----------
+    model : fitted LatentClass, GaussianMixture, NaiveBayes or GaussianClassifier
+    X : table
+    ax : matplotlib Axes, optional
+
+    Examples
+    --------
+    >>> import halfseen as hs
+    >>> model = hs.LatentClass.from_params([0.5, 0.5], {"x": {"mean": [0, 4], "sd": [1, 1]}})
+    >>> ax = hs.plot_uncertainty(model, [[0.3], [1.8], [4.4], [5.1]])
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['class 0 (2 rows, 1 below 0.7)', 'class 1 (2 rows)']
+    """
+    seen = look(model, X, most=MOST_CERTAIN)
+    ax = axes(ax, "plot_uncertainty", (7, 4))
+    draw_uncertainty(seen.proba, seen.class_names, seen.table.weight, ax)
+    sample = f" (a random sample of {len(seen.rows):,} rows)" if seen.is_sample else ""
+    ax.set_title(f"Certainty of the rows of each class{sample}")
+    return ax
+
+
+def draw_uncertainty(proba: Floats, names: Sequence[str], weight: Floats, ax: Axes) -> Axes:
+    """Draw the highest probability of each row, from the most to the least certain of each class."""
+    best, owner = proba.max(axis=1), proba.argmax(axis=1)
+    colours = class_colours(len(names))
+    for k, (name, colour) in enumerate(zip(short_names(names), colours, strict=True)):
+        own = np.flatnonzero((owner == k) & (weight > 0))
+        if not len(own):
+            ax.plot([], [], color=colour, label=f"{name} (0 rows)")
+            continue
+        order = own[np.argsort(-best[own], kind="stable")]
+        reached = np.cumsum(weight[order]) / weight[order].sum()
+        unsure = float(weight[order][best[order] < CERTAINTY[0]].sum())
+        told = f", {unsure:,.0f} below {CERTAINTY[0]}" if unsure else ""
+        line: dict[str, Any] = {"color": colour, "linestyle": LINES[k % len(LINES)], "drawstyle": "steps-pre"}
+        label = f"{name} ({_rows(float(weight[order].sum()))}{told})"
+        ax.plot(np.r_[0, reached], np.r_[best[order][0], best[order]], label=label, **line)
+    ax.axhline(CERTAINTY[0], color=SOFT, linewidth=1, linestyle=":")
+    low = min(1 / proba.shape[1], float(best.min()))
+    ax.set(xlim=(0, 1), ylim=(low - 0.02, 1.02), ylabel="probability of the most probable class")
+    ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0%", "25%", "50%", "75%", "100%"])
+    ax.set_xlabel("share of the rows of the class, the most certain first")
+    for text in ax.legend(frameon=False, loc="lower left", fontsize=9).get_texts():
+        text.set_parse_math(False)
+    return plain(ax)
 
 
 def plot_missing(X: Any, ax: Axes | None = None, *, model: Any = None) -> Axes:
@@ -283,7 +292,7 @@ def plot_missing(X: Any, ax: Axes | None = None, *, model: Any = None) -> Axes:
     Examples
     --------
     >>> import halfseen as hs
-    >>> ax = hs.plot_missing([["a", 1.5], [None, 2.5], ["b", None]])  # doctest: +SKIP
+    >>> ax = hs.plot_missing([["a", 1.5], [None, 2.5], ["b", None]])
     """
     if model is None:
         found = missing_values(X)

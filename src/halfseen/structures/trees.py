@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import NamedTuple
 
 from halfseen.errors import DataError
 
@@ -33,6 +34,24 @@ class Word:
 
 
 Rule = tuple[str, tuple["str | Word", ...]]
+
+
+class Label(NamedTuple):
+    """A text of a picture: its middle, and its base line; y grows downwards."""
+
+    text: str
+    x: float
+    y: float
+    is_word: bool
+
+
+class Branch(NamedTuple):
+    """A line of a picture, from a label to one below."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
 
 
 @dataclass(frozen=True)
@@ -148,13 +167,27 @@ class Tree:
         lines, _ = _drawn(self, self._drawable_height())
         return "\n".join(line.rstrip() for line in lines)
 
+    def layout(self) -> tuple[list[Label], list[Branch], float, float]:
+        """Return the labels and lines of a picture, for letters of 14 points, and its width and height."""
+        labels: list[Label] = []
+        branches: list[Branch] = []
+        bottom = self._drawable_height()
+        width, _ = _placed(self, 0, 0.0, bottom, labels, branches)
+        return labels, branches, width, _LEVEL * bottom
+
     def to_svg(self) -> str:
         """Return the tree as a drawing in SVG, which takes its colours from the page around it."""
-        shapes: list[str] = []
-        bottom = self._drawable_height()
-        width, _ = _placed(self, 0, 0.0, bottom, shapes)
-        size = f'width="{width + 2 * _GAP:.0f}" height="{_LEVEL * bottom + 40:.0f}"'
-        box = f'viewBox="{-_GAP:.0f} -20 {width + 2 * _GAP:.0f} {_LEVEL * bottom + 40:.0f}"'
+        labels, branches, width, height = self.layout()
+        shapes = [
+            f'<line x1="{line.x1:.1f}" y1="{line.y1:.1f}" x2="{line.x2:.1f}" y2="{line.y2:.1f}" stroke="currentColor" '
+            'stroke-opacity=".45"/>'
+            for line in branches
+        ]
+        for label in labels:
+            weight = ' font-style="italic"' if label.is_word else ' font-weight="600"'
+            shapes.append(f'<text x="{label.x:.1f}" y="{label.y:.1f}"{weight}>{escape(label.text)}</text>')
+        size = f'width="{width + 2 * _GAP:.0f}" height="{height + 40:.0f}"'
+        box = f'viewBox="{-_GAP:.0f} -20 {width + 2 * _GAP:.0f} {height + 40:.0f}"'
         style = 'font-family="sans-serif" font-size="14" text-anchor="middle" fill="currentColor" stroke-width="1.2"'
         title = f"<title>{escape(str(self))}</title>"
         return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {box} {style} role="img">{title}{"".join(shapes)}</svg>'
@@ -267,28 +300,25 @@ def _drawn(node: Tree | str, below: int) -> tuple[list[str], int]:
     return rows, top + pad
 
 
-def _placed(node: Tree | str, level: int, left: float, bottom: int, shapes: list[str]) -> tuple[float, float]:
-    """Draw a subtree with its left edge at `left`; return where the next one may begin, and its middle."""
+def _placed(
+    node: Tree | str, level: int, left: float, bottom: int, labels: list[Label], branches: list[Branch]
+) -> tuple[float, float]:
+    """Place a subtree with its left edge at `left`; return where the next one may begin, and its middle."""
     text = node if isinstance(node, str) else node.label
     own = _LETTER * len(text)
     y = _LEVEL * (bottom if isinstance(node, str) else level)
     if isinstance(node, str):
         middle, right = left + own / 2, left + own
     else:
-        right, lines = left, []
+        right, ends = left, []
         for child in node.children:
-            right, place = _placed(child, level + 1, right, bottom, shapes)
+            right, place = _placed(child, level + 1, right, bottom, labels, branches)
             low = _LEVEL * (bottom if isinstance(child, str) else level + 1) - 14
-            lines.append((place, low))
+            ends.append((place, low))
             right += _GAP
         right -= _GAP
-        middle = (lines[0][0] + lines[-1][0]) / 2
-        shapes.extend(
-            f'<line x1="{middle:.1f}" y1="{y + 5:.1f}" x2="{x:.1f}" y2="{low:.1f}" stroke="currentColor" '
-            'stroke-opacity=".45"/>'
-            for x, low in lines
-        )
+        middle = (ends[0][0] + ends[-1][0]) / 2
+        branches.extend(Branch(middle, y + 5, x, low) for x, low in ends)
         right = max(right, middle + own / 2)
-    weight = ' font-style="italic"' if isinstance(node, str) else ' font-weight="600"'
-    shapes.append(f'<text x="{middle:.1f}" y="{y:.1f}"{weight}>{escape(text)}</text>')
+    labels.append(Label(text, middle, y, isinstance(node, str)))
     return right, middle

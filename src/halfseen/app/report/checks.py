@@ -13,7 +13,7 @@ from halfseen.app.report.parts import Check, Trait
 from halfseen.app.report.words import cut, listed, percent, plural
 from halfseen.estimators import outcome
 from halfseen.estimators.table.profile import most_apart
-from halfseen.kinds.kind import ColumnProfile
+from halfseen.kinds.records import ColumnProfile
 from halfseen.leaves.leaf import Floats
 
 CLEAR_GAP, HARDLY = 10.0, 2.0  # of a criterion to the runner-up: clear above, next to nothing below

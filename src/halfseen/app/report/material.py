@@ -27,7 +27,7 @@ from halfseen.data import Source, read
 from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.estimators.table.profile import profiles
 from halfseen.inference.standard_errors import StandardErrors, standard_errors
-from halfseen.kinds.kind import ColumnProfile, Contrast
+from halfseen.kinds.records import ColumnProfile, Contrast
 
 MOST_ROWS = 50_000  # scored one by one: a second or two
 MOST_ERRORS = 200  # free parameters whose errors are computed and shown

@@ -8,7 +8,7 @@ from typing import Any
 from halfseen.app.report.material import TableMaterial
 from halfseen.app.report.parts import Grid, Part, Section, Text
 from halfseen.app.report.words import percent, plural
-from halfseen.kinds.kind import ColumnProfile
+from halfseen.kinds.records import ColumnProfile
 from halfseen.kinds.text import telling_words
 
 TOP = 12  # words of each class

@@ -8,7 +8,7 @@ from typing import Protocol
 from halfseen.data import Column, Schema, Table
 from halfseen.errors import DataError
 from halfseen.kinds.doubts import MOST
-from halfseen.kinds.kind import Figures, Fitted
+from halfseen.kinds.records import Figures, Fitted
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from halfseen.kinds.kind import ColumnProfile
+from halfseen.kinds.records import ColumnProfile
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
 

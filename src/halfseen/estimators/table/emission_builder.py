@@ -16,7 +16,8 @@ from halfseen.data.columns import read_kind
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
-from halfseen.kinds.kind import Build, Figures, Floor, Kind, Prior
+from halfseen.kinds.kind import Kind
+from halfseen.kinds.records import Build, Figures, Floor, Prior
 from halfseen.leaves import Cells, Frozen, Leaf, Logit, Portions, Product, Tied
 from halfseen.leaves.categorical import read_table
 from halfseen.leaves.leaf import Floats, Stats, frozen

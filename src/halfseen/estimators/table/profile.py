@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfseen.data import Schema, frame_from_dict
-from halfseen.kinds.kind import ColumnProfile, Fitted
+from halfseen.kinds.records import ColumnProfile, Fitted
 from halfseen.leaves.leaf import Floats, Leaf, Stats
 from halfseen.leaves.limits import Params
 from halfseen.leaves.product import Product

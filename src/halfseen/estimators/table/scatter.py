@@ -14,7 +14,7 @@ import numpy as np
 
 from halfseen.data import Schema, Table
 from halfseen.estimators.table.profile import profiles_of
-from halfseen.kinds.kind import Fitted
+from halfseen.kinds.records import Fitted
 from halfseen.leaves import GaussianParams, NormalParams
 from halfseen.leaves.leaf import Floats
 

@@ -22,7 +22,7 @@ from halfseen.data import Table
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.table.cells import decoded
 from halfseen.estimators.table.profile import fitted_blocks
-from halfseen.kinds.kind import WordScores
+from halfseen.kinds.records import WordScores
 from halfseen.kinds.wording import number
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.product import Product

@@ -11,6 +11,7 @@ FAMILY = Family(
     name="grammar",
     title="grammars",
     estimators={"PCFG": "estimator"},
+    public={"plot_tree": "plots"},
     forms=("rules.cfg", "trees.mrg"),
     endings=(".cfg", ".pcfg", ".mrg", ".trees"),
     component=("rule", "rules"),

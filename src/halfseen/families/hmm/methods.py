@@ -46,7 +46,7 @@ from halfseen.families.hmm.imputation_check import SequenceCells
 from halfseen.families.hmm.impute import full_blocks
 from halfseen.families.hmm.model import HiddenMarkov, entropy_inside, path_entropy, reduce_sequences
 from halfseen.families.hmm.topology import Topology
-from halfseen.kinds.kind import Fitted
+from halfseen.kinds.records import Contrast, Fitted
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
@@ -387,6 +387,12 @@ class HMMMethods(Tabulated, SelectsModels, InformationCriteria, NamedComponents)
         found = self._over(sequences, smooth)
         self._refuse_impossible(np.concatenate([part[1] for part in found]), sequences, cut)
         return np.concatenate([part[0] for part in found])
+
+    def _profiled(self) -> tuple[Sequence[str], list[float], list[Contrast], str]:
+        """Return names and shares of the states, and how each differs from all steps."""
+        columns, shares = profile.profiles_of(self._fitted_blocks()), self._component_shares
+        rows = [found for column in columns for found in column.kind.contrasts(column, shares)]
+        return self._component_names, shares.tolist(), rows, "state"
 
     def _scatter(self, X: Any, most: int, random_state: int) -> Scatter:
         """Return steps as points, or a random sample of `most` of them."""

@@ -43,7 +43,7 @@ from halfseen.estimators.table.profile import profiles_of
 from halfseen.estimators.table.scatter import places
 from halfseen.families.hmm.imputation_check import SequenceCells
 from halfseen.families.hmm.scored_sequences import ScoredSequences, score_sequences
-from halfseen.kinds.kind import ColumnProfile
+from halfseen.kinds.records import ColumnProfile
 
 MOST_STEPS = 300  # of a sequence in a picture
 MOST_BARS = 16  # sequences in one picture

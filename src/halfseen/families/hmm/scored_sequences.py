@@ -77,9 +77,9 @@ class ScoredSequences:
 
 
 def score_sequences(
-    model: Any, X: Any, lengths: Any = None, groups: Any = None, time: Any = None, only: int | None = None
+    model: Any, X: Any, lengths: Any = None, groups: Any = None, time: Any = None, only: Any = None
 ) -> ScoredSequences:
-    """Score sequences with a fitted model; with `only`, one of them.
+    """Score sequences with a fitted model; with `only`, one of them: a name, or a number from 0.
 
     Examples
     --------
@@ -94,9 +94,11 @@ def score_sequences(
     check_is_fitted(model)
     sequences, cut = model._sequences(X, lengths, groups, time)
     if only is not None:
-        if not 0 <= only < len(cut.lengths):
-            raise ParameterError(f"sequence={only!r}: there are {len(cut.lengths)} sequences, counted from 0.")
-        sequences, cut = sequences.take([only]), Cut(cut.lengths[[only]])
+        b = cut.number(only)
+        steps = slice(int(cut.lengths[:b].sum()), int(cut.lengths[: b + 1].sum()))
+        sequences = sequences.take([b])
+        names, times = None if cut.names is None else (cut.names[b],), None if cut.times is None else cut.times[steps]
+        cut = Cut(cut.lengths[[b]], names=names, times=times)
 
     def task(prepared: Any, chunk: SequenceChunk) -> Any:
         found = model._model.infer(prepared, chunk.blocks, np.ones((len(chunk.weight), 1)), SOFT)

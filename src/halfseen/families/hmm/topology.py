@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
-from halfseen.kinds.kind import Prior
+from halfseen.kinds.records import Prior
 from halfseen.leaves import Cells, Frozen, Leaf
 from halfseen.leaves.categorical import read_table
 from halfseen.leaves.leaf import Floats, Stats, frozen

@@ -15,7 +15,8 @@ from halfseen.estimators.named_parameters import SHARE, NamedParameters, Row, by
 from halfseen.estimators.state import State
 from halfseen.estimators.table import state as table_state
 from halfseen.estimators.table.scatter import Scatter
-from halfseen.kinds.kind import in_units
+from halfseen.kinds.numbers import in_units
+from halfseen.kinds.records import Contrast
 from halfseen.kinds.wording import number
 from halfseen.leaves.leaf import Floats
 
@@ -83,6 +84,17 @@ def paper_parameters(model: KMeans) -> NamedParameters:
     for name, centres in zip(model._schema.names, model.cluster_centers_.astype(np.float64).T, strict=True):
         rows.append(Row(name, "centre", centres, (-np.inf, np.inf)))
     return by_component(rows, tuple(names_of(model)), "cluster")
+
+
+def profiled(model: KMeans) -> tuple[list[str], list[float | None], list[Contrast], str]:
+    """Return names and shares of the clusters, and how each centre differs from the mean of all rows."""
+    part, names, far, whole = shares(model), names_of(model), contrast(model), overall(model)
+    rows = []
+    for d, column in enumerate(model._schema.columns):
+        values = model.cluster_centers_[:, d].astype(np.float64)
+        texts = [number(float(value)) for value in values]
+        rows.append(Contrast(column.name, column.kind, "", values, far[:, d], texts, number(float(whole[d]))))
+    return names, [None] * len(names) if part is None else part.tolist(), rows, "cluster"
 
 
 def scatter(model: KMeans, values: Floats, labels: NDArray[np.int32], n_given: int) -> Scatter:

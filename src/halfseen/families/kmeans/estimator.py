@@ -33,6 +33,7 @@ from halfseen.families.kmeans import centers
 from halfseen.families.kmeans.comparison import Clusters
 from halfseen.families.kmeans.imputation_check import ClusterCells
 from halfseen.families.kmeans.points import FEW, Here, Points, centred, spread
+from halfseen.kinds.records import Contrast
 from halfseen.leaves.leaf import Floats
 from halfseen.runners import reading_jobs, runner
 from halfseen.runners.frames import is_elsewhere, rows_of
@@ -479,6 +480,10 @@ class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         cells = self._read(X)
         values = {"gaussian": as_matrix(cells).astype(np.float64)}
         return ClusterCells(self, Table(self._schema, values, row_weight(cells, sample_weight)))
+
+    def _profiled(self) -> tuple[list[str], list[float | None], list[Contrast], str]:
+        """Return names and shares of the clusters, and how each centre differs from the mean of all rows."""
+        return centers.profiled(self)
 
     def _scatter(self, X: Any, most: int, random_state: int) -> Scatter:
         """Return rows as points, or a random sample of `most` of them."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from halfseen.analysis.contrast import strongest
 from halfseen.analysis.imputation_check import HiddenCells, check_imputation
 from halfseen.analysis.validation import Validated, calibration_error
 from halfseen.app.report.checks import (
@@ -52,9 +53,8 @@ from halfseen.estimators.table.scatter import Scatter
 from halfseen.families.mixture.imputation_check import MixtureCells
 from halfseen.families.mixture.report_classifier import classifier
 from halfseen.families.mixture.report_covariates import covariates
-from halfseen.kinds.kind import Contrast
+from halfseen.kinds.records import Contrast
 from halfseen.plots.pairs import scatter_of
-from halfseen.plots.tables import strongest
 
 FEW_LABELS = 300  # rows below which an accuracy is off by several points
 

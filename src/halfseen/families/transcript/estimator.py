@@ -28,7 +28,7 @@ from halfseen.families.transcript import state
 from halfseen.families.transcript.alignment import Aligner, Alignment, Typical, table_of
 from halfseen.families.transcript.lexicon import Layout, Lexicon, read_pronunciations
 from halfseen.families.transcript.utterances import Corpus, is_lazy, read_corpus, short_utterances_message, too_short
-from halfseen.kinds.kind import Prior
+from halfseen.kinds.records import Prior
 from halfseen.leaves import Cells, Leaf
 from halfseen.leaves.leaf import NO_MASS, Floats, frozen, map_arrays
 from halfseen.leaves.limits import Params

@@ -9,7 +9,7 @@ import numpy as np
 from halfseen.errors import ParameterError
 from halfseen.families.transcript.alignment import Alignment
 from halfseen.families.transcript.audio import spectrogram
-from halfseen.optional import optional
+from halfseen.plots.style import BLUE, axes, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,9 +49,7 @@ def plot_alignment(
         raise ParameterError(f"plot_alignment draws an Alignment, got {type(alignment).__name__}.")
     if level not in ("units", "words", "states"):
         raise ParameterError(f"level={level!r} is not one of 'units', 'words', 'states'.")
-    if ax is None:
-        _, ax = optional("matplotlib.pyplot", "plot_alignment").subplots(figsize=(10, 3.5), layout="constrained")
-    assert ax is not None
+    ax = axes(ax, "plot_alignment", (10, 3.5))
     if sound is not None:
         _draw_sound(ax, *sound)
     elif features is not None:
@@ -59,7 +57,8 @@ def plot_alignment(
     dark = sound is not None or (features is not None and np.ndim(features) == 2 and np.shape(features)[1] > 1)
     _draw_segments(ax, alignment, level, "white" if dark else "black")
     ax.set(xlim=(0, alignment.duration), xlabel="time")
-    ax.set_title(alignment.name, loc="left", pad=32 if level != "words" else 18, fontsize="medium")
+    title = short(alignment.name, 60)
+    ax.set_title(title, loc="left", pad=32 if level != "words" else 18, fontsize="medium", parse_math=False)
     return ax
 
 
@@ -74,7 +73,7 @@ def _draw_sound(ax: Axes, samples: Any, rate: float) -> None:
 def _draw_features(ax: Axes, features: Any, duration: float) -> None:
     if features.ndim == 1 or features.shape[1] == 1:
         times = (np.arange(len(features)) + 0.5) * duration / len(features)
-        ax.plot(times, features.reshape(-1), color="tab:blue", linewidth=1)
+        ax.plot(times, features.reshape(-1), color=BLUE, linewidth=1)
         ax.set_ylabel("feature")
         return
     scaled = (features - np.nanmean(features, axis=0)) / np.maximum(np.nanstd(features, axis=0), 1e-300)
@@ -93,10 +92,30 @@ def _draw_segments(ax: Axes, alignment: Alignment, level: str, colour: str) -> N
                 ax.axvspan(*span, color=colour, alpha=0.25, linewidth=0)
         shade = "black" if part.confidence >= SURE else "0.6"
         middle = (part.start + part.end) / 2
-        ax.text(middle, 1.02, part.name, transform=top, ha="center", va="bottom", fontsize="x-small", color=shade)
+        ax.text(
+            middle,
+            1.02,
+            part.name,
+            transform=top,
+            ha="center",
+            va="bottom",
+            fontsize="x-small",
+            color=shade,
+            parse_math=False,
+        )
     names = [part.name for part in alignment.tier(level) if part.word >= 0]
     if names == [part.name for part in alignment.words]:
         return  # one legend entry
     for part in alignment.words:
         middle = (part.start + part.end) / 2
-        ax.text(middle, 1.10, part.name, transform=top, ha="center", va="bottom", fontsize="small", weight="bold")
+        ax.text(
+            middle,
+            1.10,
+            part.name,
+            transform=top,
+            ha="center",
+            va="bottom",
+            fontsize="small",
+            weight="bold",
+            parse_math=False,
+        )

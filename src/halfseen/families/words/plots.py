@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfseen.errors import DataError
-from halfseen.optional import optional
+from halfseen.plots.style import INK, axes, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -90,18 +90,23 @@ def plot_links(
     Returns
     -------
     matplotlib Axes
+
+    Examples
+    --------
+    >>> import halfseen as hs
+    >>> ax = hs.plot_links("das Haus", "the house", [(0, 0), (1, 1)])
+    >>> [label.get_text() for label in ax.get_xticklabels()]
+    ['the', 'house']
     """
     words = (_split(source), _split(target))
     marks, chance = _marks(*words, links, proba)
-    if ax is None:
-        size = (1.5 + 0.35 * len(words[1]), 1.2 + 0.3 * len(words[0]))
-        _, ax = optional("matplotlib.pyplot", "plot_links").subplots(figsize=size, layout="constrained")
-    assert ax is not None
+    ax = axes(ax, "plot_links", (1.5 + 0.35 * len(words[1]), 1.2 + 0.3 * len(words[0])))
     ax.imshow(chance, cmap="Blues", vmin=0, vmax=1.3, aspect="equal")
     i, j = np.nonzero(marks)
-    ax.scatter(j, i, s=40, color="black", zorder=2)
-    ax.set_xticks(range(len(words[1])), words[1], rotation=60, ha="left", rotation_mode="anchor")
-    ax.set_yticks(range(len(words[0])), words[0])
+    ax.scatter(j, i, s=40, color=INK, zorder=2)
+    across, down = ([short(word) for word in side] for side in (words[1], words[0]))
+    ax.set_xticks(range(len(across)), across, rotation=60, ha="left", rotation_mode="anchor", parse_math=False)
+    ax.set_yticks(range(len(down)), down, parse_math=False)
     ax.xaxis.tick_top()
     ax.set_xticks(np.arange(len(words[1]) + 1) - 0.5, minor=True)
     ax.set_yticks(np.arange(len(words[0]) + 1) - 0.5, minor=True)
