@@ -36,9 +36,11 @@ WORDS = {  # what is said of Python -> the same on the command line
     r"\bloglik_=": "log-likelihood ",
     r"\bLatentClass or NaiveBayes, which take\b": "--model classes, which takes",
     r" on_unparsable='skip' \(--unparsable skip\)": " --unparsable skip",
+    r"\bset quotes=False": "add --no-quotes",
+    r" Or set delimiter=\.": "",
     r"\bSet unknown= to\b": "Use --unknown to",
 }
-CALL = r"\b\w+\([^()]*\)"  # Python code stays as it is
+CALL = r"in Python, as \w+=|\b\w+\([^()]*\)"  # Python code stays as it is
 VALUE = (
     r"\{(?P<pairs>'[^{}]*)\}|\[(?P<items>[^\[\]]+)\]|(?P<none>None\b)|(?=[\w'\".-])"  # what can be typed after a flag
 )
