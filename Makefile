@@ -17,15 +17,19 @@ SANITIZED := $(wildcard tests/unit/test_*kernels.py) tests/unit/test_fused.py te
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo quick test test-plain slow explore coverage faults fuzz plain-wheel heavy-peers sanitize check prose links format stub bench docs dist pins clean
+.PHONY: help demo build quick test test-plain slow explore coverage faults fuzz plain-wheel heavy-peers sanitize check prose links format stub bench docs dist pins clean
 # Without bytecode every worker rewrites all test modules anew, and every command that a test starts compiles halfseen.
 unexport PYTHONDONTWRITEBYTECODE
 
 help:          ## show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
 
-demo: .venv/kernels.stamp ## find the hidden species in a table of penguins with holes
+demo: .venv/app.stamp ## find the hidden species in a table of penguins with missing values
+	@ls src/halfseen/kernels/compiled*.so src/halfseen/kernels/compiled*.pyd >/dev/null 2>&1 || \
+	    echo "on the NumPy kernels, which are fast enough here; make build compiles the C++ ones"
 	@HALFSEEN=$(BIN)/halfseen sh examples/demo.sh
+
+build: .venv/kernels.stamp ## compile the C++ kernels beside their sources
 
 quick: .venv/dev.stamp .venv/kernels.stamp ## run the tests of every day: few examples of each law, no long tests
 	HALFSEEN_EXAMPLES=0.2 $(BIN)/python -m pytest -n auto -m "not slow and not thorough" $(ARGS)
@@ -126,13 +130,18 @@ clean:         ## remove .venv and everything built
 	echo "Install one (Debian, Ubuntu: apt install python3 python3-venv) or name it: make PYTHON=/path/to/python3.12" >&2; \
 	exit 1
 
+# Python writes bytecode of what it imports; for all modules at once that would take longer than the rest of the installation.
 .venv/app.stamp: pyproject.toml requirements/app.txt | .venv/bin/python
-	$(PIP) -r requirements/app.txt
-	$(PIP) --no-build-isolation --no-deps --editable .
+	$(PIP) --no-compile -r requirements/app.txt
+	$(PIP) --no-compile --no-build-isolation --no-deps --editable .
+	@touch $@
+
+.venv/build.stamp: .venv/app.stamp requirements/build.txt
+	$(PIP) --no-compile -r requirements/build.txt
 	@touch $@
 
 # The compiled kernels, beside their sources; where that fails everything runs on the NumPy kernels.
-.venv/kernels.stamp: .venv/app.stamp CMakeLists.txt $(wildcard src/halfseen/kernels/*.cpp src/halfseen/kernels/*.hpp)
+.venv/kernels.stamp: .venv/build.stamp CMakeLists.txt $(wildcard src/halfseen/kernels/*.cpp src/halfseen/kernels/*.hpp)
 	@rm -f src/halfseen/kernels/compiled*.so src/halfseen/kernels/compiled*.pyd; mkdir -p build
 	@if { $(BIN)/cmake -S . -B build/make -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python && \
 	      $(BIN)/cmake --build build/make && $(BIN)/cmake --install build/make --prefix src; } >build/kernels.log 2>&1; \

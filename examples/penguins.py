@@ -65,7 +65,7 @@ hs.plot_certainty(model, measured)
 # A criterion compares models, it does not prove that groups exist. If all groups must have one shape, BIC prefers four:
 # three species, one of them cut in two.
 
-tied = hs.GaussianMixture("auto", covariance_type="tied", random_state=0).fit(measured)
+tied = hs.GaussianMixture(range(3, 6), covariance_type="tied", n_init=4, random_state=0).fit(measured)
 print(pd.crosstab(pd.Series(tied.predict(measured), name="group"), penguins["species"]))
 
 # %%

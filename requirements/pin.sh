@@ -32,9 +32,10 @@ compile() { # compile LAYER BELOW... -- ARGUMENTS
 }
 
 compile app -- pyproject.toml requirements/app.in --extra app "$@"
-compile dev app -- pyproject.toml --extra dev "$@"
-compile docs app dev -- pyproject.toml --extra docs "$@"
-compile peers app dev -- pyproject.toml --extra peers "$@"
-compile spark app dev -- pyproject.toml --extra spark "$@"
-compile ray app dev -- pyproject.toml --extra ray "$@"
-compile release app dev -- requirements/release.in "$@"
+compile build app -- requirements/build.in "$@"
+compile dev app build -- pyproject.toml --extra dev "$@"
+compile docs app build dev -- pyproject.toml --extra docs "$@"
+compile peers app build dev -- pyproject.toml --extra peers "$@"
+compile spark app build dev -- pyproject.toml --extra spark "$@"
+compile ray app build dev -- pyproject.toml --extra ray "$@"
+compile release app build dev -- requirements/release.in "$@"

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
@@ -271,7 +272,7 @@ def test_k_means(centres):
     assert "cluster 2 (20%): body_mass_g 5,450" in centres[1].stdout
     assert "body_mass_g accounts for over 99% of all distances" in centres[1].stderr
     assert "iterations (assignments unchanged)" in centres[1].stderr
-    assert "Report on clusters" in centres[0].with_suffix(".html").read_text(encoding="utf-8")
+    assert "<h1>Clusters: " in centres[0].with_suffix(".html").read_text(encoding="utf-8")
     assert sorted(path.name for path in centres[0].parent.iterdir()) == ["k.halfseen", "k.html"]
 
 
@@ -469,7 +470,7 @@ def test_info_code_reproduces_the_fit(votes, parties, tmp_path):
 def test_explain(tmp_path):
     data = tmp_path / "toy.csv"
     data.write_text("a,b\nx,1\ny,0\nx,0\ny,1\n")
-    assert "cc" in halfseen("explain", data, "-k", 2).stdout
+    assert "count of a = x" in halfseen("explain", data, "-k", 2).stdout
     halfseen("explain", data, "-o", tmp_path / "em.html")
     assert (tmp_path / "em.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
@@ -875,3 +876,15 @@ def test_quotes_as_characters(tmp_path):
     assert '"y' in done.stderr
     assert halfseen("predict", model, path).stdout.count("class 0") == 17
     assert "quotes=False" in halfseen("info", model, "--code").stdout
+
+
+def test_tables_of_a_model_fitted_to_a_file_are_in_pandas_in_python(tmp_path):
+    from tests.app.in_process import run
+
+    run("fit", "example:votes", "--ignore", "party", "-k", "1..2", "--restarts", 1, "-o", tmp_path / "v.halfseen")
+    model = hs.load(tmp_path / "v.halfseen")
+    assert isinstance(model.selection_, pd.DataFrame)
+    assert len(model.selection_.round(2)) == 2
+    assert isinstance(model.to_frame(), pd.DataFrame)
+    hs.save(model, tmp_path / "again.halfseen")
+    assert (tmp_path / "again.halfseen").read_bytes() == (tmp_path / "v.halfseen").read_bytes()

@@ -2,8 +2,8 @@
 
 A block of text after a Python block, and lines after a command, are what is printed; ``UPDATE_DOCS=1`` writes them
 anew. A block that imports a library that is not installed is left out, and so are later blocks that use its names; the
-test is then skipped with their lines, after all others were checked. ``% data: faithful/faithful.csv`` at the head of a
-page names a file of real data; blocks that read it are left out where it is missing.
+test is then skipped with their lines, after all others were checked. ``<!-- data: faithful/faithful.csv -->`` at the
+head of a page names a file of real data; blocks that read it are left out where it is missing.
 """
 
 import ast
@@ -18,6 +18,7 @@ from importlib.util import find_spec
 
 import pytest
 
+import halfseen as hs
 from tests.app import in_process
 from tests.shared_data import shared_data
 from tests.unit.test_docs import ROOT, assert_alike, run
@@ -33,7 +34,17 @@ BLOCK = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 COMMAND = re.compile(r"^\$ (halfseen (?:\\\n|.)*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
-DATA = re.compile(r"^% data: (\S+)$", re.MULTILINE)
+DATA = re.compile(r"^<!-- data: (\S+) -->$", re.MULTILINE)
+HEADING = re.compile(r"^## (.*)$", re.MULTILINE)
+ESTIMATORS = {  # by page and heading
+    "sklearn": {"Naive Bayes": hs.NaiveBayes},
+    "stepmix": {"Parameters": hs.LatentClass},
+    "polca": {"Arguments": hs.LatentClass},
+    "mclust": {"Arguments": hs.GaussianMixture},
+    "hmmlearn": {"Parameters": hs.HMM},
+    "bayesian_networks": {"Names": hs.BayesNet},
+}
+SECTIONS = [(page, title) for page, titles in ESTIMATORS.items() for title in titles]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -69,6 +80,37 @@ def test_page(page, monkeypatch, tmp_path):
     if left_out:
         lines = [f"{name} needs {needs}" for name, needs in left_out.items() if name.startswith("line ")]
         pytest.skip(f"{'; '.join(lines)} (`make slow`, `make heavy-peers` and HALFSEEN_DATA bring them)")
+
+
+@pytest.mark.parametrize(("page", "title"), SECTIONS)
+def test_tables_name_the_option_that_the_library_answers_with(page, title):
+    """`hs.LatentClass(nclass=3)` says what it is called here; the table of the page says the same."""
+    text = (ROOT / "docs" / f"coming_from_{page}.md").read_text(encoding="utf-8")
+    section = sections(text)[title]
+    rows = [line.split(" | ") for line in section.splitlines() if line.startswith("| `")]
+    names = {name: row for row in rows for name in re.findall(r"`(\w+)(?:=[^`]*)?`", row[0])}
+    answers = {name: answered(ESTIMATORS[page][title], name) for name in names}
+    assert any(answers.values())
+    for name, own in answers.items():
+        if own is not None:
+            found = re.search(rf"`[^`]*\b{own}\b", " | ".join(names[name][1:]))
+            assert found, f"{name} is {own}, not as in {names[name]}"
+
+
+def sections(text):
+    """Return the text of each section by its title."""
+    parts = HEADING.split(text)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def answered(estimator, name):
+    """Return what an option of another library is called here, as the error message says; None if it does not say."""
+    try:
+        estimator(**{name: None})
+    except TypeError as error:
+        found = re.search(r"here it is (\w+)\.", str(error))
+        return found and found[1]
+    return None
 
 
 def copied(name, folder):

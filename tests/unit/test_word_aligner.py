@@ -495,6 +495,9 @@ def test_gold_in_the_form_of_shared_tasks(tmp_path):
     gold = hs.read_gold(tmp_path / "gold")
     assert gold.sure == [{(0, 0)}, set(), {(0, 1)}]
     assert gold.possible == [{(0, 0), (1, 2)}, set(), {(0, 1)}]
+    found = ["0-0 1-2", "", "0-0"]
+    for given in (gold, tmp_path / "gold"):
+        assert hs.score_links(found, given) == hs.score_links(found, gold.sure, gold.possible)
     with pytest.raises(DataError, match="links of sentence 3; there are 2"):
         hs.read_gold(tmp_path / "gold", 2)
     for line in ("1 x 2", "1 1 2 p", "0 1 1", "1 1 2 S P Q", "1 1"):

@@ -88,10 +88,10 @@ def family_of(model: Any) -> Family:
 def model_to_use(path: str) -> Any:
     """Load a model for use; note if its fit was interrupted."""
     from halfseen.app import console
-    from halfseen.app.model_file import load
+    from halfseen.app.model_file import read_model
     from halfseen.estimators.convergence import unfinished
 
-    model = load(path)
+    model = read_model(path)
     first = unfinished(model)
     if first:
         console.note(f"note: {path}: {first}")

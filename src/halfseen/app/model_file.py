@@ -107,6 +107,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     the estimator that was saved
+        Its tables (`selection_`, `to_frame()`) are in the library of the data it was fitted to; if that was a file, at
+        the command line, in the first of pandas, Polars and PyArrow that is installed.
 
     Raises
     ------
@@ -121,6 +123,15 @@ def load(path: str | os.PathLike[str]) -> Any:
         ...
     halfseen.errors.ModelFileError: no_such_file: cannot be read: No such file or directory.
     """
+    model = read_model(path)
+    template = getattr(model, "_template", None)
+    if template is not None and model._origin.reading is not None:  # fitted at the command line, to a file
+        template.of_file = True
+    return model
+
+
+def read_model(path: str | os.PathLike[str]) -> Any:
+    """Read a model for the command line, whose tables are in Arrow."""
     return _model_in(read(path), os.fspath(path))
 
 

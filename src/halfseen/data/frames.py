@@ -153,6 +153,7 @@ class Source(ABC):
     named: bool
     n_rows: int
     backend: nw.Implementation | None
+    of_file: bool = False  # the description of a file: its rows came in no library of the user's
     weight: NDArray[np.float64] | None = None
     target: Any = None
     line_of: Callable[[int], int | None] | None = None
@@ -340,7 +341,8 @@ def frame_from_dict(data: Mapping[str, Any], like: Source | None = None) -> Any:
     data : mapping of str to (M,) sequence
         Name and values of each column.
     like : Source, optional
-        Whose library to use. For arrays and lists, and without it: the first installed of pandas, Polars and PyArrow.
+        Whose library to use. For arrays, lists and files, and without it: the first installed of pandas, Polars and
+        PyArrow.
 
     Examples
     --------
@@ -349,7 +351,7 @@ def frame_from_dict(data: Mapping[str, Any], like: Source | None = None) -> Any:
     0          0    0.25
     1          1    0.75
     """
-    backend: Any = like.backend if like is not None else None
+    backend: Any = None if like is None or like.of_file else like.backend
     if backend is None:
         backend = next((library for library in ("pandas", "polars", "pyarrow") if find_spec(library)), None)
     if backend is None:

@@ -1,20 +1,17 @@
 // All bindings. The interpreter lock is released while a kernel runs; shapes are checked in Python, by the leaves.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
-#include <utility>
-
 #include "align.hpp"
 #include "batch.hpp"
 #include "chain.hpp"
 #include "kernels.hpp"
 #include "links.hpp"
 #include "network.hpp"
+#include "python.hpp"
 #include "text.hpp"
 #include "tree.hpp"
 
-namespace nb = nanobind;
 using namespace halfseen;
+using halfseen::python::Array;
+using halfseen::python::Module;
 
 namespace halfseen {
 const char* instruction_set();
@@ -23,11 +20,11 @@ const char* instruction_set();
 namespace {
 
 template <class T>
-using Array1 = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Array1 = Array<T, 1>;
 template <class T>
-using Array2 = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Array2 = Array<T, 2>;
 template <class T>
-using Array3 = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Array3 = Array<T, 3>;
 
 template <class T>
 Span<T> view(const Array1<T>& a) {
@@ -50,24 +47,8 @@ using Out1 = Array1<double>;
 using Out2 = Array2<double>;
 using Out3 = Array3<double>;
 
-using Unlocked = nb::call_guard<nb::gil_scoped_release>;
-
-// Bind a function whose arrays are taken as they are: a silent copy of an output would lose it.
-template <class Function, std::size_t... I>
-void bind(nb::module_& m, const char* name, Function function, std::index_sequence<I...>) {
-    m.def(name, function, (static_cast<void>(I), nb::arg().noconvert())..., Unlocked());
-}
-template <class... Args, class Result, class Class>
-constexpr std::size_t n_args(Result (Class::*)(Args...) const) {
-    return sizeof...(Args);
-}
-template <class Function>
-void bind(nb::module_& m, const char* name, Function function) {
-    bind(m, name, function, std::make_index_sequence<n_args(&Function::operator())>());
-}
-
 template <class Code>
-void bind_codes(nb::module_& m) {
+void bind_codes(Module& m) {
     bind(m, "categorical_score", [](Array2<const Code> codes, Index starts, In2 table, Out2 scores) {
         categorical_score(view(codes), view(starts), view(table), view(scores));
     });
@@ -94,7 +75,7 @@ void bind_codes(nb::module_& m) {
 }
 
 template <class Cell, class Code>
-void bind_encode(nb::module_& m) {
+void bind_encode(Module& m) {
     bind(m, "encode_cells",
          [](Array2<const Cell> cells, Index low, Index size, Index starts, Array1<const std::int32_t> lookup,
             Array2<Code> out) {
@@ -103,7 +84,7 @@ void bind_encode(nb::module_& m) {
 }
 
 template <class Cell>
-void bind_cells(nb::module_& m) {
+void bind_cells(Module& m) {
     bind(m, "survey_cells",
          [](Array2<const Cell> cells, std::int64_t close, Array2<std::uint8_t> seen, Array1<std::uint8_t> whole) {
              survey_cells(view(cells), close, view(seen), view(whole));
@@ -117,7 +98,7 @@ void bind_cells(nb::module_& m) {
     bind_encode<Cell, std::int32_t>(m);
 }
 
-void bind_mixture(nb::module_& m) {
+void bind_mixture(Module& m) {
     bind(m, "mixture_soft", [](Array2<const std::uint16_t> cells, In2 values, In2 counts, In2 constants, In1 weight,
                              bool in_order, In1 mix, In2 table, In2 mean, In2 half_precision, In2 half_log, In2 rate, In2 log_rate,
                              Out1 mix_usage, Out2 table_usage, Out3 moments, Out3 sums) {
@@ -139,7 +120,7 @@ void bind_mixture(nb::module_& m) {
          });
 }
 
-void bind_chain(nb::module_& m) {
+void bind_chain(Module& m) {
     bind(m, "chain_room", [](Index lengths, std::size_t n_states) { return chain_room(view(lengths), n_states); });
     bind(m, "chain_soft", [](In1 start, In2 trans, Index lengths, In1 outer, Out2 scores, Out1 work, Out1 start_usage,
                              Out2 trans_usage, Out1 log_evidence) {
@@ -180,7 +161,7 @@ void bind_chain(nb::module_& m) {
 }
 
 template <class T>
-void bind_lloyd(nb::module_& m) {
+void bind_lloyd(Module& m) {
     bind(m, "lloyd", [](Array2<const T> values, In1 weight, In1 pivot, In2 centres, In2 anchors, bool fresh, double unit,
                         Array1<const T> near, Array2<const float> rounded, Array3<const float> panels, Array2<const float> half, Array2<const float> moved,
                         Array1<const float> went, Array2<float> workspace, Array1<std::int32_t> labels,
@@ -193,7 +174,7 @@ void bind_lloyd(nb::module_& m) {
     });
 }
 
-void bind_normal(nb::module_& m) {
+void bind_normal(Module& m) {
     bind(m, "normal_score", [](In2 values, In2 mean, In3 factor, In3 precision, In1 offset, Out2 scores) {
         normal_score(view(values), {view(mean), view(factor), view(precision), view(offset)}, view(scores));
     });
@@ -229,7 +210,7 @@ using Steps = Array1<std::int64_t>;
 #define HALFSEEN_SENTENCES                                                                                           \
     TreeSentences { view(slot_first), view(entries), view(tokens), view(ends), view(allowed), view(allowed_first) }
 
-void bind_tree(nb::module_& m) {
+void bind_tree(Module& m) {
     bind(m, "tree_soft",
          [](In1 table, In1 closure, HALFSEEN_CHARTS, In1 weight, Out1 counts, Out1 log_evidence) {
              tree_soft(view(table), view(closure), HALFSEEN_FORMS, HALFSEEN_SENTENCES, view(weight), view(counts),
@@ -253,7 +234,7 @@ void bind_tree(nb::module_& m) {
 #undef HALFSEEN_FORMS
 #undef HALFSEEN_SENTENCES
 
-void bind_align(nb::module_& m) {
+void bind_align(Module& m) {
     bind(m, "align_soft", [](Index firsts, Index source, In1 logs, Index owner, double outer, Out2 scores, Out2 work,
                              Out1 arc_usage, Out2 times, Array3<const std::int64_t> spans, Out2 held) {
         return align_soft({view(firsts), view(source), view(logs), view(owner)}, outer, view(scores), view(work),
@@ -270,13 +251,13 @@ void bind_align(nb::module_& m) {
     });
 }
 
-void bind_logs(nb::module_& m) {
+void bind_logs(Module& m) {
     bind(m, "log_inner", [](In2 counts, In2 shares) { return log_inner(view(counts), view(shares)); });
     bind(m, "log_turned", [](In2 shares, Out2 table) { log_turned(view(shares), view(table)); });
 }
 
 template <class Value>
-void bind_text(nb::module_& m) {
+void bind_text(Module& m) {
     using Words = Array1<const std::int32_t>;
     using Values = Array1<const Value>;
     bind(m, "counts_score", [](Index ends, Words words, Values values, In2 table, Out2 scores) {
@@ -315,7 +296,7 @@ using RowSteps = Array1<const std::uint16_t>;
     Lexicon{view(firsts), view(columns),   view(ends),  view(spans),  view(places),                                  \
             view(step_ends), view(steps), view(target), n_target,     begin,        end}
 
-void bind_links(nb::module_& m) {
+void bind_links(Module& m) {
     bind(m, "links_posterior", [](HALFSEEN_PAIRS, In1 weight, Out1 chance, Out1 stats, Out1 log_evidence) {
         links_posterior(HALFSEEN_BITEXT, view(weight), view(chance), view(stats), view(log_evidence));
     });
@@ -376,11 +357,8 @@ void bind_links(nb::module_& m) {
 #undef HALFSEEN_STANDING
 #undef HALFSEEN_LEXICON
 
-}  // namespace
-
-NB_MODULE(compiled, m) {
-    m.doc() = "The kernels of plain.py in C++.";
-    m.def("instruction_set", &instruction_set);
+void bind_all(Module& m) {
+    bind(m, "instruction_set", []() { return instruction_set(); });
     bind_logs(m);
     bind_codes<std::int8_t>(m);
     bind_codes<std::int16_t>(m);
@@ -462,4 +440,18 @@ NB_MODULE(compiled, m) {
     bind(m, "add_cells", [](Index rows, Index cells, In2 usage, Out2 counts) {
         add_cells(view(rows), view(cells), view(usage), view(counts));
     });
+}
+
+PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "compiled", "The kernels of plain.py in C++.", -1, nullptr, nullptr, nullptr, nullptr, nullptr};
+
+}  // namespace
+
+PyMODINIT_FUNC PyInit_compiled() {
+    Module m{PyModule_Create(&definition), true};
+    if (m.object == nullptr) return nullptr;
+    bind_all(m);
+    if (m.whole) return m.object;
+    Py_DECREF(m.object);
+    return nullptr;
 }

@@ -11,7 +11,6 @@
 // is left to the kernel in logs.
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 #include <vector>
 
 #ifndef HALFSEEN_ISA
@@ -65,9 +64,7 @@ template <int V>
 constexpr int TILE = WIDTH < 8 && V == 4 ? 2 : V;
 
 // Rows of a matrix are stored tile by tile, so that the next row is a fixed distance away: where entry [i, j] stands.
-template <int V>
-inline std::size_t place(std::size_t i, std::size_t j, std::size_t width) {
-    constexpr std::size_t tile = TILE<V> * WIDTH;
+inline std::size_t place(std::size_t i, std::size_t j, std::size_t width, std::size_t tile) {
     return j / tile * tile * width + i * tile + j % tile;
 }
 
@@ -122,11 +119,11 @@ inline void rescale(Lane& lane, std::size_t t) {
     lane.take(total);
 }
 
-// Forward through steps [from, to) of B lanes. LOOK: emissions are rows of the table. ABOVE: a bound from above; returns
-// whether something was raised. Pointers are copied first: a store might change what a reference refers to.
-template <int V, int B, bool LOOK, bool ABOVE>
-bool forward(const Chain chain, Lane* const (&lanes)[B], std::size_t from, std::size_t to) {
-    constexpr int S = TILE<V>, G = B == 1 ? V / S : 1;  // of one lane alone the whole row, or there are too few sums
+// Forward through steps [from, to) of B lanes, G tiles of S registers at a time. LOOK: emissions are rows of the table.
+// Above: a bound from above; returns whether something was raised. Pointers are copied first: a store might change what a
+// reference refers to.
+template <int S, int G, int B, bool LOOK>
+bool forward(const Chain chain, Lane* const* lanes, std::size_t from, std::size_t to, bool above) {
     const std::size_t width = chain.width, stride = lanes[0]->stride;
     const double *past[B], *emit[B], *table = lanes[0]->table;
     const std::uint16_t* cells[B];
@@ -139,7 +136,7 @@ bool forward(const Chain chain, Lane* const (&lanes)[B], std::size_t from, std::
     Lanes lift = all(0.0);
     const auto put_share = [&](int l, std::size_t k, Lanes prior) {
         const Lanes e = load(emit[l] + k), joint = prior * e;
-        if constexpr (ABOVE) {
+        if (above) {
             const Lanes share = raised(joint, FLOOR, (all(0.0) < prior) & (all(0.0) < e));
             lift = larger(lift, share - joint);
             store(own[l] + k, share);
@@ -147,7 +144,7 @@ bool forward(const Chain chain, Lane* const (&lanes)[B], std::size_t from, std::
             store(own[l] + k, choose(joint < all(GONE), all(0.0), joint));
         }
     };
-    const double* const trans = ABOVE ? chain.above : chain.trans;
+    const double* const trans = above ? chain.above : chain.trans;
     std::size_t t = from;
     const auto look = [&]() {
         for (int l = 0; LOOK && l < B; ++l) emit[l] = table + cells[l][t] * width;
@@ -214,9 +211,9 @@ inline void add_tile(const double* past, std::size_t stride, const double* u, st
 }
 
 // pairs += past' u, for n rows; those of `past` are `stride` apart.
-template <int V>
+template <int S>
 void add_pairs(const Chain chain, const double* past, std::size_t stride, const double* u, std::size_t n) {
-    constexpr int S = TILE<V>, I = WIDTH < 4 ? WIDTH : 4;
+    constexpr int I = WIDTH < 4 ? WIDTH : 4;
     const std::size_t width = chain.width;
     for (std::size_t first = 0; first < width; first += S * WIDTH)
         for (std::size_t i = 0; i < width; i += I)
@@ -224,9 +221,8 @@ void add_pairs(const Chain chain, const double* past, std::size_t stride, const 
 }
 
 // ahead[i] = sum_j trans[i, j] u[j] of B lanes, whose u lie one after the other, register by register to `take`.
-template <int V, int B, class Take>
+template <int S, int G, int B, class Take>
 inline void step_back(const Chain chain, const double* u, const Take take) {
-    constexpr int S = TILE<V>, G = B == 1 ? V / S : 1;
     const std::size_t width = chain.width;
     const double* used[B];
     for (int l = 0; l < B; ++l) used[l] = u + l * width;
@@ -241,8 +237,8 @@ inline void step_back(const Chain chain, const double* u, const Take take) {
 // Backward through steps [from, to) of B lanes, from `ahead` to `ahead`: usage[t] = filtered[t] ahead[t], added to
 // where it belongs, and u[t] = emit[t] ahead[t] / scale[t], which the step before needs. Ahead counts as zero where the
 // state is impossible. Transitions are added RING steps at a time.
-template <int V, int B, bool LOOK>
-void backward(const Chain chain, Lane* const (&lanes)[B], std::size_t from, std::size_t to, const Sink sink) {
+template <int S, int G, int B, bool LOOK>
+void backward(const Chain chain, Lane* const* lanes, std::size_t from, std::size_t to, const Sink sink) {
     const std::size_t width = chain.width, stride = lanes[0]->stride, base = lanes[0]->base;
     const double *row = lanes[0]->row(to), *table = lanes[0]->table, *inverse[B];
     const std::uint16_t* cells[B];
@@ -287,7 +283,7 @@ void backward(const Chain chain, Lane* const (&lanes)[B], std::size_t from, std:
         while (t > begin) {
             go(ring + (t - 1 - begin) * B * width);
             if (after != nullptr) {
-                step_back<V, B>(chain, after, take);
+                step_back<S, G, B>(chain, after, take);
             } else {
                 take_ahead();
             }
@@ -295,10 +291,10 @@ void backward(const Chain chain, Lane* const (&lanes)[B], std::size_t from, std:
                 for (int l = 0; l < B; ++l) scale_row(own + l * width, inverse[l][t - base], width);
             after = own;
         }
-        add_pairs<V>(chain, row - stride, B > 1 ? width : stride, ring, (end - begin) * B);
+        add_pairs<S>(chain, row - stride, B > 1 ? width : stride, ring, (end - begin) * B);
     }
     if (after != nullptr)
-        step_back<V, B>(chain, after, [&](int l, std::size_t k, Lanes value) { store(ahead[l] + k, value); });
+        step_back<S, G, B>(chain, after, [&](int l, std::size_t k, Lanes value) { store(ahead[l] + k, value); });
     if (t > from) {
         go(chain.ring);
         take_ahead();
@@ -308,6 +304,35 @@ void backward(const Chain chain, Lane* const (&lanes)[B], std::size_t from, std:
                 store(sink.start + k, load(sink.start + k) + p * only(all(0.0) < p, load(ahead[l] + k)));
             }
     }
+}
+
+// The sweeps for rows of some width, in one direction and the other, by the number of lanes less one. Who calls them is
+// compiled once.
+struct Sweeps {
+    bool look;          // whether emissions are rows of the table
+    std::size_t tile;   // states of a tile
+    bool (*forward[SIDE])(const Chain, Lane* const*, std::size_t, std::size_t, bool);
+    void (*backward[SIDE])(const Chain, Lane* const*, std::size_t, std::size_t, const Sink);
+    void (*add_moments)(const Lane, std::size_t, std::size_t, const Sink);
+};
+
+// Of one lane alone the whole row is done at a time, or there are too few sums.
+template <int V, bool LOOK>
+constexpr Sweeps SWEEPS{
+    LOOK,
+    TILE<V> * WIDTH,
+    {forward<TILE<V>, V / TILE<V>, 1, LOOK>, forward<TILE<V>, 1, 2, LOOK>, forward<TILE<V>, 1, 3, LOOK>,
+     forward<TILE<V>, 1, 4, LOOK>},
+    {backward<TILE<V>, V / TILE<V>, 1, LOOK>, backward<TILE<V>, 1, 2, LOOK>, backward<TILE<V>, 1, 3, LOOK>,
+     backward<TILE<V>, 1, 4, LOOK>},
+    add_moments<TILE<V>>};
+
+const Sweeps& sweeps_of(std::size_t width, bool look) {
+    const std::size_t registers = width / WIDTH;
+    if (registers % 4 == 0) return look ? SWEEPS<4, true> : SWEEPS<4, false>;
+    if (registers % 3 == 0) return look ? SWEEPS<3, true> : SWEEPS<3, false>;
+    if (registers % 2 == 0) return look ? SWEEPS<2, true> : SWEEPS<2, false>;
+    return look ? SWEEPS<1, true> : SWEEPS<1, false>;
 }
 
 // Close the forward pass: what is left of the scale, and the first value of the way back.
@@ -329,16 +354,16 @@ double log_evidence_of(Lane& lane) {
 template <class Sweep>
 void enclose(const Chain chain, Lane* lanes, std::size_t n, const Sweep sweep) {
     if (chain.mixes) {
-        sweep(std::false_type{});
+        sweep(false);
         return;
     }
-    if (!sweep(std::true_type{}) && !chain.lifted) return;
+    if (!sweep(true) && !chain.lifted) return;
     Scale bounds[SIDE];
     for (std::size_t l = 0; l < n; ++l) {
         bounds[l] = lanes[l].scale;
         lanes[l].scale = Scale{};
     }
-    sweep(std::false_type{});
+    sweep(false);
     for (std::size_t l = 0; l < n; ++l) lanes[l].kept = lanes[l].kept && lanes[l].scale.agrees(bounds[l]);
 }
 
@@ -373,8 +398,7 @@ Lane block_of(const Lane& whole, std::size_t block, const Lane& scratch) {
 }
 
 // Forward values of SIDE blocks of a long sequence side by side, which need not wait for each other, and back.
-template <int V, bool LOOK>
-void back_blocks(const Chain chain, const Lane& whole, const Lane* scratch, std::size_t first, const Sink sink,
+void back_blocks(const Sweeps& sweeps, const Chain chain, const Lane& whole, const Lane* scratch, std::size_t first, const Sink sink,
                  const double* marks) {
     const std::size_t width = chain.width;
     Lane lanes[SIDE], *side[SIDE];
@@ -384,35 +408,33 @@ void back_blocks(const Chain chain, const Lane& whole, const Lane* scratch, std:
         lanes[l].stride = SIDE * width;
         const double* mark = marks + (first + l) * width;
         std::copy(mark, mark + width, lanes[l].filtered - lanes[l].stride);
-        if (!LOOK) fill_emissions(lanes[l], BLOCK, 2 * BLOCK);
+        if (!sweeps.look) fill_emissions(lanes[l], BLOCK, 2 * BLOCK);
         side[l] = lanes + l;
     }
-    Lane* const(&together)[SIDE] = side;
-    forward<V, int(SIDE), LOOK, false>(chain, together, BLOCK, 2 * BLOCK);
+    sweeps.forward[SIDE - 1](chain, side, BLOCK, 2 * BLOCK, false);
     for (std::size_t l = SIDE; l-- > 0;) {
         Lane* const one[1] = {lanes + l};
-        backward<V, 1, LOOK>(chain, one, BLOCK, 2 * BLOCK, sink);
-        add_moments<TILE<V>>(lanes[l], BLOCK, 2 * BLOCK, sink);
+        sweeps.backward[0](chain, one, BLOCK, 2 * BLOCK, sink);
+        sweeps.add_moments(lanes[l], BLOCK, 2 * BLOCK, sink);
     }
 }
 
 // A long sequence on its own, the first of `lanes`: every BLOCK-th forward value is kept.
-template <int V, bool LOOK>
-double run_long(const Chain chain, Lane* lanes, const Sink sink, double* marks) {
+double run_long(const Sweeps& sweeps, const Chain chain, Lane* lanes, const Sink sink, double* marks) {
     Lane lane = lanes[0];
     const std::size_t width = chain.width, n_blocks = (lane.length + BLOCK - 1) / BLOCK;
     Lane* const one[1] = {&lane};
     lane.filtered = chain.values;
     lane.stride = width;
     double logs;
-    const auto go = [&](std::size_t block, auto above) {
+    const auto go = [&](std::size_t block, bool above) {
         const std::size_t from = block * BLOCK, to = std::min(from + BLOCK, lane.length);
         lane.base = from;
         if (block > 0) std::copy(marks + block * width, marks + (block + 1) * width, lane.filtered - width);
-        if (!LOOK) logs += fill_emissions(lane, from, to);
-        return forward<V, 1, LOOK, above>(chain, one, from, to);
+        if (!sweeps.look) logs += fill_emissions(lane, from, to);
+        return sweeps.forward[0](chain, one, from, to, above);
     };
-    enclose(chain, &lane, 1, [&](auto above) {
+    enclose(chain, &lane, 1, [&](bool above) {
         bool lifted = false;
         logs = 0;
         for (std::size_t block = 0; block < n_blocks && lane.kept; ++block) {
@@ -429,64 +451,52 @@ double run_long(const Chain chain, Lane* lanes, const Sink sink, double* marks) 
     for (std::size_t block = n_blocks; block > 0;) {
         if (block > SIDE && block < n_blocks) {
             block -= SIDE;
-            back_blocks<V, LOOK>(chain, lane, lanes, block, sink, marks);
+            back_blocks(sweeps, chain, lane, lanes, block, sink, marks);
             continue;
         }
-        if (block-- < n_blocks) go(block, std::false_type{});
+        if (block-- < n_blocks) go(block, false);
         const std::size_t from = block * BLOCK, to = std::min(from + BLOCK, lane.length);
-        backward<V, 1, LOOK>(chain, one, from, to, sink);
-        add_moments<TILE<V>>(lane, from, to, sink);
+        sweeps.backward[0](chain, one, from, to, sink);
+        sweeps.add_moments(lane, from, to, sink);
     }
     return found;
 }
 
-// B short sequences together.
-template <int V, int B, bool LOOK>
-void run_side(const Chain chain, Lane* lanes, const Sink sink, double* log_evidence) {
-    Lane* side[B];
+// Up to SIDE short sequences together.
+void run_side(const Sweeps& sweeps, const Chain chain, Lane* lanes, std::size_t n, const Sink sink,
+              double* log_evidence) {
+    Lane* side[SIDE];
     std::size_t common = lanes[0].length;
-    for (int l = 0; l < B; ++l) {
+    for (std::size_t l = 0; l < n; ++l) {
         Lane& lane = lanes[l];
         side[l] = &lane;
         common = std::min(common, lane.length);
         lane.filtered = chain.values + l * chain.width;
-        lane.stride = B * chain.width;
-        if (!LOOK) lane.logs += fill_emissions(lane, 0, lane.length);
+        lane.stride = n * chain.width;
+        if (!sweeps.look) lane.logs += fill_emissions(lane, 0, lane.length);
     }
-    Lane* const(&together)[B] = side;
-    enclose(chain, lanes, B, [&](auto above) {
-        bool lifted = forward<V, B, LOOK, above>(chain, together, 0, common);
-        for (int l = 0; l < B; ++l) {
+    enclose(chain, lanes, n, [&](bool above) {
+        bool lifted = sweeps.forward[n - 1](chain, side, 0, common, above);
+        for (std::size_t l = 0; l < n; ++l) {
             Lane* const one[1] = {lanes + l};
-            lifted |= forward<V, 1, LOOK, above>(chain, one, common, lanes[l].length);
+            lifted |= sweeps.forward[0](chain, one, common, lanes[l].length, above);
             close(lanes[l]);
         }
         return lifted;
     });
     bool all_kept = true;
-    for (int l = 0; l < B; ++l) {
+    for (std::size_t l = 0; l < n; ++l) {
         log_evidence[l] = log_evidence_of(lanes[l]);
         all_kept &= lanes[l].kept;
     }
     if (!all_kept) common = 0;  // a lane that lost digits must not add anything
-    for (int l = 0; l < B; ++l) {
+    for (std::size_t l = 0; l < n; ++l) {
         Lane* const one[1] = {lanes + l};
-        if (lanes[l].kept) backward<V, 1, LOOK>(chain, one, common, lanes[l].length, sink);
+        if (lanes[l].kept) sweeps.backward[0](chain, one, common, lanes[l].length, sink);
     }
-    backward<V, B, LOOK>(chain, together, 0, common, sink);
-    for (int l = 0; l < B; ++l)
-        if (lanes[l].kept) add_moments<TILE<V>>(lanes[l], 0, lanes[l].length, sink);
-}
-
-// Up to SIDE short sequences, as many together as there are.
-template <int V, bool LOOK>
-void run_short(const Chain chain, Lane* lanes, std::size_t n, const Sink sink, double* log_evidence) {
-    switch (n) {
-        case 4: return run_side<V, 4, LOOK>(chain, lanes, sink, log_evidence);
-        case 3: return run_side<V, 3, LOOK>(chain, lanes, sink, log_evidence);
-        case 2: return run_side<V, 2, LOOK>(chain, lanes, sink, log_evidence);
-        default: return run_side<V, 1, LOOK>(chain, lanes, sink, log_evidence);
-    }
+    sweeps.backward[n - 1](chain, side, 0, common, sink);
+    for (std::size_t l = 0; l < n; ++l)
+        if (lanes[l].kept) sweeps.add_moments(lanes[l], 0, lanes[l].length, sink);
 }
 
 struct Source {
@@ -571,9 +581,8 @@ bool mixes(Span<const double> start, Matrix<const double> trans) {
     return true;
 }
 
-template <int V>
 Chain make_chain(Room& room, Span<const double> start, Matrix<const double> trans, std::size_t width,
-                 std::size_t steps) {
+                 std::size_t steps, std::size_t tile) {
     Chain chain{};
     chain.width = width;
     chain.mixes = mixes(start, trans);
@@ -590,9 +599,9 @@ Chain make_chain(Room& room, Span<const double> start, Matrix<const double> tran
         for (std::size_t j = 0; j < start.size; ++j) {
             const bool low = trans[i][j] > 0 && trans[i][j] < LEAST;
             chain.lifted |= low;
-            chain.trans[place<V>(i, j, width)] = trans[i][j];
-            chain.above[place<V>(i, j, width)] = low ? LEAST : trans[i][j];
-            chain.turned[place<V>(j, i, width)] = trans[i][j];
+            chain.trans[place(i, j, width, tile)] = trans[i][j];
+            chain.above[place(i, j, width, tile)] = low ? LEAST : trans[i][j];
+            chain.turned[place(j, i, width, tile)] = trans[i][j];
         }
     }
     chain.ring = room.take(RING * SIDE * width);
@@ -600,13 +609,13 @@ Chain make_chain(Room& room, Span<const double> start, Matrix<const double> tran
     return chain;
 }
 
-template <int V>
 void run(Span<const double> start, Matrix<const double> trans, std::size_t width, Span<const std::int64_t> lengths,
          Span<const double> outer, const Source source, Span<double> work, Span<double> start_usage,
          Matrix<double> trans_usage, const ChainSums* sums, Span<double> log_evidence) {
     Room room(work);
     const std::size_t steps = longest_held(lengths);
-    Chain chain = make_chain<V>(room, start, trans, width, steps);
+    const Sweeps& sweeps = sweeps_of(width, source.looks_up());
+    Chain chain = make_chain(room, start, trans, width, steps, sweeps.tile);
     const std::size_t groups = source.steps != nullptr ? source.steps->cells.cols : 1;
     chain.every = groups > 4 ? 1 : groups > 1 ? 2 : 8;
     double* marks = room.take((longest(lengths) / BLOCK + 2) * width);
@@ -617,10 +626,8 @@ void run(Span<const double> start, Matrix<const double> trans, std::size_t width
     for (auto& lane : lanes) lane = make_lane(room, steps, width);
     std::size_t waiting = 0, places[SIDE], first = 0;
     double found[SIDE];
-    const bool look_up = source.looks_up();
     const auto flush = [&]() {
-        look_up ? run_short<V, true>(chain, lanes, waiting, sink, found)
-                : run_short<V, false>(chain, lanes, waiting, sink, found);
+        run_side(sweeps, chain, lanes, waiting, sink, found);
         for (std::size_t l = 0; l < waiting; ++l) log_evidence[places[l]] = found[l];
         waiting = 0;
     };
@@ -630,8 +637,7 @@ void run(Span<const double> start, Matrix<const double> trans, std::size_t width
         begin(lanes[waiting], chain, source, first, length, outer[b]);
         places[waiting++] = b;
         if (length > STORE) {
-            log_evidence[b] = look_up ? run_long<V, true>(chain, lanes, sink, marks)
-                                      : run_long<V, false>(chain, lanes, sink, marks);
+            log_evidence[b] = run_long(sweeps, chain, lanes, sink, marks);
             waiting = 0;
         } else if (waiting == SIDE) {
             flush();
@@ -646,14 +652,6 @@ void run(Span<const double> start, Matrix<const double> trans, std::size_t width
     }
 }
 
-#define HALFSEEN_BY_WIDTH(width, call)                                                                               \
-    switch ((width) / WIDTH % 4 == 0 ? 4 : (width) / WIDTH % 3 == 0 ? 3 : (width) / WIDTH % 2 == 0 ? 2 : 1) {        \
-        case 4: call(4); break;                                                                                      \
-        case 3: call(3); break;                                                                                      \
-        case 2: call(2); break;                                                                                      \
-        default: call(1);                                                                                            \
-    }
-
 // Whether both bounds agree at each of n steps; `apart` is the one from above in terms of the other so far.
 bool agree(const Lane& lane, const Lane& above, std::size_t n, double& apart) {
     bool same = true;
@@ -662,53 +660,6 @@ bool agree(const Lane& lane, const Lane& above, std::size_t n, double& apart) {
         same &= std::fabs(apart - 1) <= SAME;
     }
     return same;
-}
-
-template <int V>
-void filter(Span<const double> start, Matrix<const double> trans, Span<const std::int64_t> lengths,
-            Matrix<double> scores, Span<double> work, Span<double> log_evidence) {
-    const std::size_t width = padded(start.size);
-    Room room(work);
-    const std::size_t steps = longest_held(lengths);
-    Chain chain = make_chain<V>(room, start, trans, width, steps);
-    chain.every = 1;
-    const Source source{scores, nullptr, nullptr};
-    std::size_t first = 0;
-    Lane lane = make_lane(room, steps, width), bound = make_lane(room, steps, width);
-    lane.filtered = chain.values;
-    bound.filtered = chain.values + (steps + 1) * width;
-    bound.emit = lane.emit;
-    lane.stride = bound.stride = width;
-    const auto go = [&](Lane& on, std::size_t from, std::size_t to, auto above) {
-        Lane* const one[1] = {&on};
-        on.base = from;
-        forward<V, 1, false, above>(chain, one, from, to);
-        std::copy(on.row(to - 1), on.row(to - 1) + width, on.filtered - width);
-    };
-    for (std::size_t b = 0; b < lengths.size; ++b) {
-        const std::size_t length = lengths[b], size = std::min(length, BLOCK);
-        double apart = 1;
-        for (int writing = 0; writing < 2; ++writing) {  // first see whether all goes well, then overwrite
-            begin(lane, chain, source, first, length, 1.0);
-            begin(bound, chain, source, first, length, 1.0);
-            for (std::size_t from = 0; from < length && lane.kept; from += size) {
-                const std::size_t to = std::min(from + size, length);
-                lane.base = from;
-                lane.logs += fill_emissions(lane, from, to);
-                go(lane, from, to, std::false_type{});
-                if (!chain.mixes && !writing) {
-                    go(bound, from, to, std::true_type{});
-                    lane.kept = lane.kept && agree(lane, bound, to - from, apart);
-                }
-                if (writing)
-                    for (std::size_t t = from; t < to; ++t)
-                        std::copy(lane.row(t), lane.row(t) + start.size, scores[first + t]);
-            }
-            log_evidence[b] = log_evidence_of(lane);
-            if (!lane.kept) break;
-        }
-        first += length;
-    }
 }
 
 // The best state before each of V registers of states: strictly better only, so that the lowest index wins.
@@ -747,10 +698,7 @@ void chain_soft(Span<const double> start, Matrix<const double> trans, Span<const
                 Matrix<double> trans_usage, Span<double> log_evidence) {
     const std::size_t width = padded(start.size);
     const Source source{scores, nullptr, nullptr};
-#define HALFSEEN_CALL(V)                                                                                             \
-    run<V>(start, trans, width, lengths, outer, source, work, start_usage, trans_usage, nullptr, log_evidence)
-    HALFSEEN_BY_WIDTH(width, HALFSEEN_CALL)
-#undef HALFSEEN_CALL
+    run(start, trans, width, lengths, outer, source, work, start_usage, trans_usage, nullptr, log_evidence);
 }
 
 void chain_fused(Span<const double> start, Matrix<const double> trans, const ChainEmissions& model,
@@ -758,18 +706,54 @@ void chain_fused(Span<const double> start, Matrix<const double> trans, const Cha
                  Span<double> work, Span<double> start_usage, Matrix<double> trans_usage, const ChainSums& sums,
                  Span<double> log_evidence) {
     const Source source{{}, &steps, &model};
-#define HALFSEEN_CALL(V)                                                                                             \
-    run<V>(start, trans, start.size, lengths, outer, source, work, start_usage, trans_usage, &sums, log_evidence)
-    HALFSEEN_BY_WIDTH(start.size, HALFSEEN_CALL)
-#undef HALFSEEN_CALL
+    run(start, trans, start.size, lengths, outer, source, work, start_usage, trans_usage, &sums, log_evidence);
 }
 
 void chain_filter(Span<const double> start, Matrix<const double> trans, Span<const std::int64_t> lengths,
                   Matrix<double> scores, Span<double> work, Span<double> log_evidence) {
     const std::size_t width = padded(start.size);
-#define HALFSEEN_CALL(V) filter<V>(start, trans, lengths, scores, work, log_evidence)
-    HALFSEEN_BY_WIDTH(width, HALFSEEN_CALL)
-#undef HALFSEEN_CALL
+    Room room(work);
+    const std::size_t steps = longest_held(lengths);
+    const Sweeps& sweeps = sweeps_of(width, false);
+    Chain chain = make_chain(room, start, trans, width, steps, sweeps.tile);
+    chain.every = 1;
+    const Source source{scores, nullptr, nullptr};
+    std::size_t first = 0;
+    Lane lane = make_lane(room, steps, width), bound = make_lane(room, steps, width);
+    lane.filtered = chain.values;
+    bound.filtered = chain.values + (steps + 1) * width;
+    bound.emit = lane.emit;
+    lane.stride = bound.stride = width;
+    const auto go = [&](Lane& on, std::size_t from, std::size_t to, bool above) {
+        Lane* const one[1] = {&on};
+        on.base = from;
+        sweeps.forward[0](chain, one, from, to, above);
+        std::copy(on.row(to - 1), on.row(to - 1) + width, on.filtered - width);
+    };
+    for (std::size_t b = 0; b < lengths.size; ++b) {
+        const std::size_t length = lengths[b], size = std::min(length, BLOCK);
+        double apart = 1;
+        for (int writing = 0; writing < 2; ++writing) {  // first see whether all goes well, then overwrite
+            begin(lane, chain, source, first, length, 1.0);
+            begin(bound, chain, source, first, length, 1.0);
+            for (std::size_t from = 0; from < length && lane.kept; from += size) {
+                const std::size_t to = std::min(from + size, length);
+                lane.base = from;
+                lane.logs += fill_emissions(lane, from, to);
+                go(lane, from, to, false);
+                if (!chain.mixes && !writing) {
+                    go(bound, from, to, true);
+                    lane.kept = lane.kept && agree(lane, bound, to - from, apart);
+                }
+                if (writing)
+                    for (std::size_t t = from; t < to; ++t)
+                        std::copy(lane.row(t), lane.row(t) + start.size, scores[first + t]);
+            }
+            log_evidence[b] = log_evidence_of(lane);
+            if (!lane.kept) break;
+        }
+        first += length;
+    }
 }
 
 void chain_best(Span<const double> start, Matrix<const double> trans, std::size_t length, double* scores,

@@ -238,27 +238,17 @@ inline float either(unsigned yes, float a, float b) {
     return a;
 }
 
-template <class T, int G>
-struct Sweep {
+// Rows and the sums of their centres in float64; what does not depend on the number of groups is compiled once.
+template <class T>
+struct Places {
     const Lloyd<T>& in;
     const LloydSums& out;
-    const std::size_t per_group;  // centres
-    const Rounding whole, holed;
     double gained = 0.0;   // squares about the anchors of the rows that came, less those of the rows that went
     double inertia = 0.0;  // of rows with holes
     std::size_t changed = 0;
 
-    Sweep(const Lloyd<T>& in, const LloydSums& out)
-        : in(in),
-          out(out),
-          per_group(PANEL * ((in.panels.layers + G - 1) / G)),
-          whole(in.values.cols),
-          holed(2 * in.values.cols) {}
-
-    // ---- float64 -------------------------------------------------------------------------------------------------
-
     // Squared distance of a complete row to a place; NaN if it has holes.
-    double distance(const T* row, const double* place) const {
+    HALFSEEN_APART double distance(const T* row, const double* place) const {
         const std::size_t n_columns = in.centres.cols;
         const double* pivot = in.pivot.data;
         std::size_t d = 0;
@@ -280,7 +270,7 @@ struct Sweep {
     }
 
     // Squared distance over what is seen.
-    double holed_distance(const T* row, const double* centre) const {
+    HALFSEEN_APART double holed_distance(const T* row, const double* centre) const {
         double total = 0.0, cells[FEW];
         for (std::size_t d = 0; d < in.centres.cols; d += FEW) {
             const std::size_t size = std::min(FEW, in.centres.cols - d);
@@ -296,7 +286,7 @@ struct Sweep {
     }
 
     // A complete row is added to the sums of a centre, or with a negative weight taken from them.
-    void add(const T* row, std::size_t k, double weight, double count) {
+    HALFSEEN_APART void add(const T* row, std::size_t k, double weight, double count) {
         const double* anchor = in.anchors[k];
         double* sums = out.sums[k];
         for (std::size_t d = 0; d < in.centres.cols; ++d)
@@ -307,7 +297,7 @@ struct Sweep {
     }
 
     // A row with holes counts as if what is not seen of it were as far as what is.
-    void add_holed(const T* row, std::size_t k, double weight) {
+    HALFSEEN_APART void add_holed(const T* row, std::size_t k, double weight) {
         const std::size_t n_columns = in.centres.cols;
         std::size_t n_seen = 0;
         for (std::size_t d = 0; d < n_columns; ++d) n_seen += row[d] == row[d];
@@ -337,16 +327,42 @@ struct Sweep {
 
     // Compare with all centres, by differences.
     template <bool HOLES>
-    void join_nearest(std::size_t n, const T* row) {
+    HALFSEEN_APART void join_nearest(std::size_t n, const T* row) {
         double least = apart<HOLES>(row, 0);
         std::size_t best = 0;
         for (std::size_t k = 1; k < in.centres.rows; ++k) {
             const double squared = apart<HOLES>(row, k);
             if (squared < least) least = squared, best = k;
         }
-        for (int g = 0; g < G; ++g) out.bounds[n][g] = 0;
+        std::fill(out.bounds[n], out.bounds[n] + out.bounds.cols, 0.0f);
         join<HOLES>(n, row, best);
     }
+
+    // Copy a row with holes less the pivot, in units, to a queue, and what of it is seen; returns its squared norm.
+    HALFSEEN_APART float copy_holed(const T* from, float* row) const {
+        const std::size_t n_columns = in.values.cols;
+        float norm = 0.0f;
+        for (std::size_t d = 0; d < n_columns; ++d) {
+            const bool seen = from[d] == from[d];
+            row[d] = seen ? float((from[d] - in.near[d]) * T(in.unit)) : 0.0f;
+            row[n_columns + d] = float(seen);
+            norm += row[d] * row[d];
+        }
+        return norm;
+    }
+};
+
+template <class T, int G>
+struct Sweep : Places<T> {
+    using Places<T>::in, Places<T>::out, Places<T>::distance, Places<T>::holed_distance, Places<T>::copy_holed;
+    const std::size_t per_group;  // centres
+    const Rounding whole, holed;
+
+    Sweep(const Lloyd<T>& in, const LloydSums& out)
+        : Places<T>{in, out},
+          per_group(PANEL * ((in.panels.layers + G - 1) / G)),
+          whole(in.values.cols),
+          holed(2 * in.values.cols) {}
 
     // ---- float32 -------------------------------------------------------------------------------------------------
 
@@ -429,7 +445,7 @@ struct Sweep {
             const std::size_t k = stays ? std::size_t(queue.label[r])
                                         : settle<HOLES>(queue, r, scores + r * in.panels.layers * PANEL, best);
             if (stays) renew(rounding, norm, best, in.moved[k], queue.need[r], out.bounds[n]);
-            if (HOLES || in.fresh || float(k) != queue.label[r]) join<HOLES>(n, in.values[n], k);
+            if (HOLES || in.fresh || float(k) != queue.label[r]) this->template join<HOLES>(n, in.values[n], k);
         }
         queue.size = 0;
     }
@@ -497,13 +513,13 @@ struct Sweep {
         const T* row = in.values[queue.at[r]];
         const bool none = queue.label[r] < 0;
         std::size_t best = none ? 0 : std::size_t(queue.label[r]);
-        double squared = none ? std::numeric_limits<double>::infinity() : apart<HOLES>(row, best);
+        double squared = none ? std::numeric_limits<double>::infinity() : this->template apart<HOLES>(row, best);
         for (std::size_t g = 0; g < G; ++g) {
             if (!(queue.need[r] >> g & 1)) continue;
             const std::size_t end = std::min(in.centres.rows, (g + 1) * per_group);
             for (std::size_t k = g * per_group; k < end; ++k) {
                 if (scores[k] < above) continue;
-                const double other = apart<HOLES>(row, k);
+                const double other = this->template apart<HOLES>(row, k);
                 if (other < squared || (other == squared && k < best)) squared = other, best = k;
             }
         }
@@ -566,19 +582,6 @@ struct Sweep {
         return score + in.half[0][k];
     }
 
-    // The same of a row with holes; returns its squared norm.
-    float copy_holed(const T* from, float* row) const {
-        const std::size_t n_columns = in.values.cols;
-        float norm = 0.0f;
-        for (std::size_t d = 0; d < n_columns; ++d) {
-            const bool seen = from[d] == from[d];
-            row[d] = seen ? float((from[d] - in.near[d]) * T(in.unit)) : 0.0f;
-            row[n_columns + d] = float(seen);
-            norm += row[d] * row[d];
-        }
-        return norm;
-    }
-
     void run() {
         const std::size_t n_columns = in.values.cols, n_rows = in.values.rows;
         const bool filtered = in.centres.rows > 1 && 2 * n_columns < WIDEST && in.half[0][0] == in.half[0][0] &&
@@ -603,7 +606,7 @@ struct Sweep {
         const T* row = in.values[n];
         const double any = distance(row, in.centres[0]);
         out.own[n] = INFINITE;
-        any != any ? join_nearest<true>(n, row) : join_nearest<false>(n, row);
+        any != any ? this->template join_nearest<true>(n, row) : this->template join_nearest<false>(n, row);
     }
 
     // Ask for a row that will be read soon.
@@ -660,7 +663,7 @@ struct Sweep {
         const int r = queue.size;
         const float norm = copy_holed(in.values[n], queue.rows + r * queue.n_columns);
         out.own[n] = INFINITE;  // it is read in every sweep
-        if (!(norm < BEYOND)) return join_nearest<true>(n, in.values[n]);
+        if (!(norm < BEYOND)) return this->template join_nearest<true>(n, in.values[n]);
         const float squared = label < 0 ? INFINITE : in_units(holed_distance(in.values[n], in.centres[k]));
         queue.at[r] = n;
         queue.norm[r] = norm;

@@ -11,12 +11,6 @@
 #include "kernels.hpp"
 #include "lanes.hpp"
 
-#if defined(__GNUC__) || defined(__clang__)
-#define HALFSEEN_APART __attribute__((noinline))
-#else
-#define HALFSEEN_APART
-#endif
-
 #ifndef HALFSEEN_ISA
 #define HALFSEEN_ISA baseline
 #endif
@@ -436,7 +430,7 @@ struct Contest {
     }
 
     // Two columns are looked up at once where the sums for all their cells have room.
-    void join(const Span<const std::int64_t> starts, const Mixture logs) {
+    HALFSEEN_APART void join(const Span<const std::int64_t> starts, const Mixture logs) {
         const std::size_t width = logs.mix.size, n_columns = starts.size;
         const auto row = [&](std::size_t d) {  // where column d begins: with 'missing'
             return d < n_columns ? std::size_t(starts[d]) + d : logs.table.rows;
@@ -502,7 +496,7 @@ struct Contest {
         for (int b = 0; b < W / WIDTH; ++b) row.at[b] += load(from + b * WIDTH);
     }
 
-    static void add_events(const double* counts, const double* constants, const Mixture logs, double* row) {
+    HALFSEEN_APART static void add_events(const double* counts, const double* constants, const Mixture logs, double* row) {
         for (std::size_t p = 0; p < logs.rate.rows; ++p) {
             if (counts[p] != counts[p]) continue;
             for (std::size_t b = 0; b < logs.mix.size; b += WIDTH) {
@@ -512,7 +506,7 @@ struct Contest {
         }
     }
 
-    bool has_holes(std::size_t n_columns) const {
+    HALFSEEN_APART bool has_holes(std::size_t n_columns) const {
         Lanes found[4] = {all(0.0), all(0.0), all(0.0), all(0.0)};  // x - x is 0, or NaN: which stays
         for (std::size_t i = 0; i < n_columns * ROWS; i += 4 * WIDTH) {
             for (int j = 0; j < 4; ++j) {
@@ -525,7 +519,7 @@ struct Contest {
     }
 
     // Find the pivot. A square is then two operations instead of three.
-    void place(const Mixture m, std::size_t n_components) {
+    HALFSEEN_APART void place(const Mixture m, std::size_t n_components) {
         const std::size_t n_columns = m.mean.rows;
         near = n_columns && n_columns <= COLUMNS;
         for (std::size_t k = 0; k < n_components; ++k) half_logs[k] = 0;
@@ -616,7 +610,7 @@ struct Contest {
     }
 
     // The first of the largest that is possible; -1 where none is.
-    void choose_best(std::size_t n_components, std::int64_t* best, std::size_t size) const {
+    HALFSEEN_APART void choose_best(std::size_t n_components, std::int64_t* best, std::size_t size) const {
         alignas(64) double places[ROWS];
         for (std::size_t t = 0; t < ROWS; t += WIDTH) {
             Lanes most = all(IMPOSSIBLE), place = all(-1.0);

@@ -4,6 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#if defined(__GNUC__) || defined(__clang__)
+#define HALFSEEN_APART __attribute__((noinline))  // one copy, however many templates call it
+#else
+#define HALFSEEN_APART
+#endif
+
 namespace halfseen {
 
 template <class T>

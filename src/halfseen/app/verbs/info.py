@@ -10,7 +10,7 @@ import narwhals as nw
 from halfseen.app import console, dispatch
 from halfseen.app.code import python_of
 from halfseen.app.description import blocks_of
-from halfseen.app.model_file import load, read_record
+from halfseen.app.model_file import read_model, read_record
 from halfseen.engine.services.progress import watching
 from halfseen.errors import ParameterError
 from halfseen.estimators.publication import methods_paragraph
@@ -20,7 +20,7 @@ from halfseen.kinds.wording import number
 def run(request: Mapping[str, Any]) -> None:
     """Print the header, the classes, the translations of a word, or the code that reproduces the model."""
     record = read_record(request["model"])
-    loaded = load(request["model"])
+    loaded = read_model(request["model"])
     dispatch.check_use(loaded, "info", request)
     for name in ("error_kind", "strata", "cluster"):
         if request[name] is not None and request["errors"] is None:
