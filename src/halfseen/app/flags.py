@@ -36,6 +36,7 @@ WORDS = {  # what is said of Python -> the same on the command line
     r"\bloglik_=": "log-likelihood ",
     r"\bLatentClass or NaiveBayes, which take\b": "--model classes, which takes",
     r" on_unparsable='skip' \(--unparsable skip\)": " --unparsable skip",
+    r"\bread the file with (missing=\[[^\]]*\]), or put NaN there": r"set \1",
     r"\bset quotes=False": "add --no-quotes",
     r" Or set delimiter=\.": "",
     r"\bSet unknown= to\b": "Use --unknown to",

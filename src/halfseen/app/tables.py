@@ -63,8 +63,8 @@ def open_rows(
         glob, data = data.alone(), None
     if data is None and sql is None and glob is None:
         raise ParameterError("name a file to read, or - for standard input.")
-    how = {} if quotes is None else {"quotes": False}
-    return open_table(data, glob=glob, sql=sql, missing=missing, **how, **columns)
+    enclose = None if quotes is None else False
+    return open_table(data, glob=glob, sql=sql, missing=missing, quotes=enclose, **columns)
 
 
 def open_to_fit(**reading: Any) -> FileTable:
