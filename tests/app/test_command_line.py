@@ -423,6 +423,21 @@ def test_multiple_imputation(votes):
     assert [{**row, "draw": ""} for row in one[:435]] != [{**row, "draw": ""} for row in one[435:870]]
 
 
+def test_impute_says_what_one_class_means_and_check_writes_nothing(tmp_path):
+    pd.DataFrame({"a": [1.5, 2.5, None, 4.5] * 5, "b": ["x", "y", "x", None] * 5}).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    model = tmp_path / "m.halfseen"
+    halfseen("fit", tmp_path / "t.csv", "-k", 1, "-o", model)
+    done = halfseen("impute", model, tmp_path / "t.csv", "-o", tmp_path / "filled.csv")
+    assert "every cell was filled with the mean or the most frequent value" in done.stderr
+    halfseen("fit", tmp_path / "t.csv", "-k", 2, "-o", model)
+    assert "one class" not in halfseen("impute", model, tmp_path / "t.csv", "-o", tmp_path / "filled.csv").stderr
+    refused = halfseen("impute", model, tmp_path / "t.csv", "--check", "-o", tmp_path / "check.csv", code=2)
+    assert "--check prints the errors and fills no table" in refused.stderr
+    assert not (tmp_path / "check.csv").exists()
+
+
 def test_impute_check(votes):
     done = halfseen("impute", *votes, "--check")
     assert "by mean or mode" in done.stdout

@@ -928,3 +928,13 @@ def test_words_are_numbered_in_order():
     assert text.source.tolist() == [2, 1]
     assert text.target.tolist() == [1, 0, 1]
     assert (text.n_pairs, text.n_links) == (1, 6)
+
+
+def test_the_summary_has_words_and_no_punctuation():
+    pairs = ["das Haus , ja . ||| the house , yes .", "ein Buch . ||| a book .", "das Buch ! ||| the book !"]
+    model = hs.WordAligner("ibm1", max_iter=5).fit(pairs)
+    first = [line.partition(":")[0] for line in model.describe().splitlines()]
+    assert "das" in first
+    assert not {",", ".", "!"} & set(first)
+    marks = hs.WordAligner("ibm1", max_iter=2, null=False).fit([". ||| .", "! ||| !"]).describe()
+    assert marks.splitlines()[0].startswith("!: ! ")  # nothing else to show
