@@ -196,6 +196,8 @@ class CategoricalKind(Tabular):
                 raise ParameterError(f"column {name!r}: {category!r:.80} cannot be a category.")
         if len(set(categories)) != len(categories):
             raise ParameterError(f"column {name!r} has a category twice.")
+        if 0 < sum(isinstance(category, str) for category in categories) < len(categories):
+            raise ParameterError(f"column {name!r} has both texts and numbers as categories.")
         return Column(name, self, tuple(categories))
 
     def n_values(self, column: Column) -> int:
