@@ -551,6 +551,7 @@ def rename(
 @_verb
 def explain(
     data: Data,
+    model: Annotated[str, Option("--model", metavar="NAME", help="classes, gaussian or kmeans.")] = "classes",
     classes: Annotated[int, Option("--classes", "-k", metavar="K", min=1, help="Number of classes.")] = 2,
     steps: Annotated[int, Option("--steps", metavar="N", min=1, help="Number of iterations to show.")] = 3,
     assign: Assign = "soft",
