@@ -15,7 +15,7 @@ INSTEAD = {
     r"holes?|holed": "missing values",
     r"guess(es|ed)? from": "predicted from",
     r"the climb|climbs?": "the objective rises",
-    r"told (right|apart)|tells? most": "classified correctly; strongest link",
+    r"told right|tells? most": "classified correctly; strongest link",
     r"opens? the envelope|in the drawer": "compare with what was left out",
     r"(sure|certain) of theirs": "the most likely class has a probability of at least 0.9",
     r"says? nothing": "carries no information",

@@ -22,6 +22,7 @@ _SHARED = {  # public name -> module; names of families are in their manifests
     "cross_validate": "halfseen.analysis.validation",
     "decide": "halfseen.analysis.decisions",
     "diagnostics": "halfseen.inference.diagnostics",
+    "explain": "halfseen.app.explanation",
     "hidden_cells": "halfseen.analysis.imputation_check",
     "likelihood_ratio": "halfseen.inference.likelihood_ratio",
     "load": "halfseen.app.model_file",

@@ -4,6 +4,7 @@ from halfseen.analysis.decisions import bayes_risk, decide
 from halfseen.analysis.imputation_check import hidden_cells
 from halfseen.analysis.posterior import posterior
 from halfseen.analysis.validation import cross_validate
+from halfseen.app.explanation import explain
 from halfseen.app.export import to_sql
 from halfseen.app.model_file import load, save
 from halfseen.app.onnx import to_onnx
@@ -18,7 +19,6 @@ from halfseen.families.grammar.plots import plot_tree
 from halfseen.families.hmm.estimator import HMM
 from halfseen.families.hmm.plots import plot_paths, plot_timeline, plot_transitions
 from halfseen.families.kmeans.estimator import KMeans
-from halfseen.families.mixture.explain import explain
 from halfseen.families.mixture.gaussian_classifier import GaussianClassifier
 from halfseen.families.mixture.gaussian_mixture import GaussianMixture
 from halfseen.families.mixture.latent_class import LatentClass

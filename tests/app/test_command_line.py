@@ -272,7 +272,7 @@ def test_k_means(centres):
     assert "cluster 2 (20%): body_mass_g 5,450" in centres[1].stdout
     assert "body_mass_g accounts for over 99% of all distances" in centres[1].stderr
     assert "iterations (assignments unchanged)" in centres[1].stderr
-    assert "Report on clusters" in centres[0].with_suffix(".html").read_text(encoding="utf-8")
+    assert "<h1>Clusters: " in centres[0].with_suffix(".html").read_text(encoding="utf-8")
     assert sorted(path.name for path in centres[0].parent.iterdir()) == ["k.halfseen", "k.html"]
 
 
@@ -423,6 +423,21 @@ def test_multiple_imputation(votes):
     assert [{**row, "draw": ""} for row in one[:435]] != [{**row, "draw": ""} for row in one[435:870]]
 
 
+def test_impute_says_what_one_class_means_and_check_writes_nothing(tmp_path):
+    pd.DataFrame({"a": [1.5, 2.5, None, 4.5] * 5, "b": ["x", "y", "x", None] * 5}).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    model = tmp_path / "m.halfseen"
+    halfseen("fit", tmp_path / "t.csv", "-k", 1, "-o", model)
+    done = halfseen("impute", model, tmp_path / "t.csv", "-o", tmp_path / "filled.csv")
+    assert "every cell was filled with the mean or the most frequent value" in done.stderr
+    halfseen("fit", tmp_path / "t.csv", "-k", 2, "-o", model)
+    assert "one class" not in halfseen("impute", model, tmp_path / "t.csv", "-o", tmp_path / "filled.csv").stderr
+    refused = halfseen("impute", model, tmp_path / "t.csv", "--check", "-o", tmp_path / "check.csv", code=2)
+    assert "--check prints the errors and fills no table" in refused.stderr
+    assert not (tmp_path / "check.csv").exists()
+
+
 def test_impute_check(votes):
     done = halfseen("impute", *votes, "--check")
     assert "by mean or mode" in done.stdout
@@ -470,7 +485,7 @@ def test_info_code_reproduces_the_fit(votes, parties, tmp_path):
 def test_explain(tmp_path):
     data = tmp_path / "toy.csv"
     data.write_text("a,b\nx,1\ny,0\nx,0\ny,1\n")
-    assert "cc" in halfseen("explain", data, "-k", 2).stdout
+    assert "count of a = x" in halfseen("explain", data, "-k", 2).stdout
     halfseen("explain", data, "-o", tmp_path / "em.html")
     assert (tmp_path / "em.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 

@@ -68,7 +68,16 @@ def test_trees_as_brackets_pictures_and_drawings(folder):
     lines = done.stdout.splitlines()
     assert [line.split("\t")[1] for line in lines[:4]] == [str(model.parse(text).tree) for text in SENTENCES]
     assert lines[4] == "-inf\tno parse"
-    assert "sentence 4 'cows moo' (not in the grammar: 'cows', 'moo')" in done.stderr
+    assert "sentence 4 'cows moo' (not in the grammar: 'cows', 'moo'). --unknown missing lets" in done.stderr
+    lenient = halfseen(
+        "parse",
+        folder / "m.halfseen",
+        "--text",
+        SENTENCES[0].replace(SENTENCES[0].split()[-1], "moo"),
+        "--unknown",
+        "missing",
+    )
+    assert "moo)" in lenient.stdout
     skipped = halfseen("parse", folder / "m.halfseen", folder / "corpus.txt", "--unparsable", "skip")
     assert skipped.stdout == done.stdout
     assert "note: 1 of 5 sentences has no parse" in skipped.stderr

@@ -61,7 +61,7 @@ def test_fit_says_what_it_found(pumps, tmp_path):
     assert "of steps, " in shown.stdout
     assert "states" in shown.stdout.splitlines()[0]
     assert "heat" in shown.stderr
-    assert "Report on hidden states" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "<h1>Hidden states: " in (tmp_path / "r.html").read_text(encoding="utf-8")
     found = json.loads(halfseen("fit", pumps[1], *FIT, "-k", 2, "--transitions", "left-right", "--json").stdout)
     assert found["transmat"][1] == [0.0, 1.0]
     assert list(found["dwell"].values())[1] is None  # never left

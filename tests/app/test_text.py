@@ -126,7 +126,7 @@ def test_every_verb_takes_text(reviews):
     few = folder / "few.csv"
     few.write_text("".join(data.read_text().splitlines(keepends=True)[:7]))
     told = halfseen("explain", few, "--text", "body", "--ignore", "label", "--steps", 1).stdout
-    assert "fc[body = film]" in told
+    assert "count of body = film" in told
 
 
 def test_a_rule_is_fitted_used_and_reported_without_a_likelihood(reviews):

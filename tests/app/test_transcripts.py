@@ -48,6 +48,12 @@ def test_a_folder_becomes_textgrids(speech, tmp_path):
         errors += [abs(i.start - start) for i, (_, start, _) in zip(found, words, strict=True)]
         assert json.loads((tmp_path / "out" / f"{name}.json").read_text())["words"][0]["name"] == words[0][0]
     assert np.median(errors) < 0.02
+    own = next((folder / "corpus").rglob("*.wav")).with_suffix(".TextGrid")
+    own.write_text("made by hand")
+    refused = halfseen("align", model, folder / "corpus", "-o", folder / "corpus", code=2)
+    assert f"{own} is next to the recordings and would be lost" in refused.stderr.replace("\n", "")
+    assert own.read_text() == "made by hand"
+    own.unlink()
     rows = table((tmp_path / "out" / f"{next(iter(truth))}.csv").read_text())
     assert {row["level"] for row in rows} == {"word", "unit"}
     assert all(0 <= float(row["confidence"]) <= 1 for row in rows)
@@ -169,11 +175,6 @@ def test_a_table_of_steps(machine, tmp_path):
         (("-k", "3"), 2, "--classes cannot be used"),
         (("--target", "valve"), 2, "--target cannot be used"),
         (("--restarts", "3"), 2, "--restarts cannot be used"),
-        (
-            ("--report", "page.html"),
-            2,
-            "transcripts have no report. Use halfseen align",
-        ),
     ],
 )
 def test_what_is_lacking_is_told(machine, how, code, match, monkeypatch):
@@ -205,13 +206,29 @@ def test_a_model_that_was_made_in_python_is_used_at_the_command_line(machine, tm
     assert np.abs(np.array([int(row["start"]) for row in rows]) - truth["r0"]).max() <= 10
 
 
+def test_reports_on_recordings_and_on_steps(speech, machine, tmp_path, monkeypatch):
+    folder, _, model = speech
+    halfseen("report", model, folder / "corpus", "-o", tmp_path / "speech.html")
+    page = (tmp_path / "speech.html").read_text(encoding="utf-8")
+    assert "<h1>Transcript alignment: corpus</h1>" in page
+    assert page.count("<figure") == 3
+    monkeypatch.chdir(machine[0])
+    how = ("--model", "transcript", "--group", "run", "--time", "t", "--transcripts", "runs.csv", "--ignore", "note")
+    halfseen(
+        "fit", "steps.csv", *how, "--states", 1, "-o", tmp_path / "m.halfseen", "--report", tmp_path / "first.html"
+    )
+    halfseen("report", tmp_path / "m.halfseen", "steps.csv", "-o", tmp_path / "second.html")
+    assert (tmp_path / "first.html").read_bytes() == (tmp_path / "second.html").read_bytes()
+    assert "Utterances that fit worst" in (tmp_path / "first.html").read_text(encoding="utf-8")
+
+
 def test_data_of_the_other_kind_and_verbs_without_a_meaning_are_told(speech, machine, tmp_path):
     folder, _, model = speech
     steps = machine[0] / "steps.csv"
     assert "no group column" in halfseen("align", model, steps, code=2).stderr
     assert "no such folder" in halfseen("align", model, f"{tmp_path}/nowhere/", code=1).stderr
     assert "--weight cannot be used" in halfseen("score", model, folder / "corpus", "--weight", "w", code=2).stderr
-    assert "report cannot be used with a TranscriptAligner" in halfseen("report", model, steps, code=2).stderr
+    assert "no group column" in halfseen("report", model, steps, "-o", tmp_path / "r.html", code=2).stderr
     assert "TranscriptAligner has no classes to compare" in halfseen("compare", model, model, code=2).stderr
 
 

@@ -178,7 +178,7 @@ def test_codes_for_missing_values_are_named(values, codes):
     [note] = notes({"x": with_codes(values, *codes)})
     shown = " and ".join(f"{code} (10 cells)" for code in codes)
     assert note.startswith(f"column 'x': {shown} lie")
-    assert note.endswith(f"if so, set missing=[{', '.join(map(str, codes))}]")
+    assert note.endswith(f"missing=[{', '.join(map(str, codes))}], or put NaN there")
 
 
 @pytest.mark.parametrize(
@@ -244,3 +244,14 @@ def test_texts_that_spreadsheets_would_run_can_be_guarded(tmp_path):
     assert (tmp_path / "t.csv").read_text().startswith("=name,number\n=1+1,-1.5\n")
     write_table(frame, tmp_path / "t.jsonl", safe_csv=True)
     assert json.loads((tmp_path / "t.jsonl").read_text().splitlines()[0])["=name"] == "=1+1"
+
+
+def test_texts_that_may_mean_missing_are_named():
+    frame = pd.DataFrame({"a": ["x", "?", "y"] * 9, "b": ["?", "u", "v"] * 9, "c": ["Na", "p", "q"] * 9})
+    [note] = [event for event in hs.LatentClass(1).fit(frame).events_ if "may mean missing" in event]
+    assert note == (
+        "'?' in 2 columns, 'Na' in column 'c' may mean missing; if so, read the file with missing=['?', 'Na'], or put "
+        "NaN there"
+    )
+    assert note in hs.BayesNet("a -> b; a -> c").fit(frame).events_
+    assert not hs.LatentClass(1).fit(frame.replace(["?", "Na"], None)).events_

@@ -47,10 +47,10 @@ def test_two_points_number_by_number(model):
     assert_allclose([joint[z].joint for z in order], [0.015876, 0.000756, 0.015876, 0.000756], rtol=1e-12)
     assert_allclose([joint[z].posterior for z in order], [0.4773, 0.0227, 0.4773, 0.0227], atol=5e-5)
     assert_allclose(first.usage[:, 1], [0.5, 0.954545], atol=ROUND)
-    assert_allclose(first.cc, [0.545455, 1.454545], atol=ROUND)
-    assert_allclose(first.fc["x1"][1][1], 0.954545, atol=ROUND)
-    assert_allclose(first.fc["x1"][0][1], 0.5, atol=ROUND)
-    assert_allclose(first.fc["x2"][1][1], 1.454545, atol=ROUND)
+    assert_allclose(first.class_counts, [0.545455, 1.454545], atol=ROUND)
+    assert_allclose(first.value_counts["x1"][1][1], 0.954545, atol=ROUND)
+    assert_allclose(first.value_counts["x1"][0][1], 0.5, atol=ROUND)
+    assert_allclose(first.value_counts["x2"][1][1], 1.454545, atol=ROUND)
     assert_allclose(first.after["weights"][1], 0.727273, atol=ROUND)
     assert_allclose(first.after["x1"][1], [0.083333, 0.65625], atol=ROUND)
     assert_allclose(first.after["x2"][1], [1, 1], atol=ROUND)
@@ -106,11 +106,11 @@ def test_an_example_split_over_three_classes():
     [step] = hs.explain(model, [["t", "f", "t", "t"]], n_iter=1).steps
     assert [(line.row, line.component) for line in step.augmented] == [(0, 0), (0, 1), (0, 2)]
     assert_allclose([line.weight for line in step.augmented], split, rtol=1e-15)
-    assert_allclose(step.cc, split, rtol=1e-15)
-    for name, value in zip(step.fc, "tftt", strict=True):
+    assert_allclose(step.class_counts, split, rtol=1e-15)
+    for name, value in zip(step.value_counts, "tftt", strict=True):
         other = "f" if value == "t" else "t"
-        assert_allclose(step.fc[name][value], split, rtol=1e-15)
-        assert_array_equal(step.fc[name][other], 0)
+        assert_allclose(step.value_counts[name][value], split, rtol=1e-15)
+        assert_array_equal(step.value_counts[name][other], 0)
 
 
 # ------------------------------------------------------------------------------------------------- agreement with fits
@@ -168,9 +168,9 @@ def test_numbers_and_counts_are_summed():
 
 def test_counts_with_the_prior_give_the_parameters():
     [step] = hs.explain(hs.LatentClass(2, columns=KINDS, random_state=0), mixed(), n_iter=1).steps
-    cc = step.cc + step.prior.cc
+    cc = step.class_counts + step.prior.classes
     assert_allclose(step.after["weights"], cc / cc.sum(), rtol=1e-12)
-    fc = np.stack([step.fc["c"][v] + step.prior.fc["c"][v] for v in step.fc["c"]])
+    fc = np.stack([step.value_counts["c"][v] + step.prior.values["c"][v] for v in step.value_counts["c"]])
     assert_allclose(np.stack(list(step.after["c"].values())), fc / fc.sum(axis=0), rtol=1e-12)
     sums, pseudo = step.counts.sums["g"], step.prior.sums["g"]
     var = (sums["squares"] + pseudo["squares"]) / (sums["mass"] + pseudo["mass"])
@@ -220,7 +220,7 @@ def test_holes_are_shown_and_add_nothing():
     explained = hs.explain(from_params(), [[0, None], [1, 1]], 1)
     assert "·" in str(explained)
     [step] = explained.steps
-    assert_allclose(sum(step.fc["x2"].values()), step.usage[1], rtol=1e-12)
+    assert_allclose(sum(step.value_counts["x2"].values()), step.usage[1], rtol=1e-12)
 
 
 # --------------------------------------------------------------------------------------------------------------- errors
@@ -232,7 +232,7 @@ def test_too_many_rows_are_refused():
 
 
 def test_what_cannot_be_explained_is_refused():
-    with pytest.raises(ParameterError, match="not a LatentClass"):
+    with pytest.raises(ParameterError, match="explain shows LatentClass, GaussianMixture and KMeans, got"):
         hs.explain("model", POINTS)
     with pytest.raises(ParameterError, match="n_iter=0"):
         hs.explain(from_params(), POINTS, n_iter=0)
@@ -276,3 +276,50 @@ def test_without_jinja_the_error_says_how_to_get_it(monkeypatch):
 def test_steps_are_plain_data():
     [step] = hs.explain(from_params(), POINTS, 1).steps
     assert json.loads(json.dumps(step.augmented)) == [list(line) for line in step.augmented]
+
+
+def test_counts_are_called_by_words():
+    columns = {"x1": {0: [0.7, 0.1], 1: [0.3, 0.9]}}
+    said = str(hs.explain(hs.LatentClass.from_params([0.3, 0.7], columns), [[0], [1]], n_iter=1))
+    assert "count of x1 = 0" in said
+    assert "cc" not in said.split()
+    assert "fc[" not in said
+
+
+@pytest.mark.parametrize("shape", ["full", "diag"])
+def test_a_gaussian_mixture_makes_the_steps_of_its_fit(shape):
+    X = pd.DataFrame({"a": [0.0, 1.0, 0.5, 5.0, 6.0, 5.5], "b": [1.0, 0.0, 0.7, 4.0, 5.0, None]})
+    model = hs.GaussianMixture(2, covariance_type=shape, n_init=1, random_state=0, means_init=[[0, 0], [5, 5]])
+    found = hs.explain(model, X, n_iter=2)
+    first = found.steps[0]
+    assert_allclose(first.class_counts, first.usage.sum(axis=0), rtol=1e-12)
+    assert_allclose(first.after["weights"], first.class_counts / 6, rtol=1e-9)
+    assert_allclose(first.after["a"]["mean"], first.usage.T @ X["a"] / first.class_counts, rtol=1e-9)
+    assert first.reached >= first.objective
+    assert "mean of a" in str(found)
+
+
+def test_k_means_makes_the_steps_of_lloyd():
+    X = np.array([[1.0, 0.0], [2.5, 1.0], [6.0, 4.0], [7.0, np.nan]])
+    found = hs.explain(hs.KMeans.from_params([[0.0, 0.0], [4.0, 4.0]]), X[:3], n_iter=3)
+    first = found.steps[0]
+    assert_allclose(first.squares, [[1, 25], [7.25, 11.25], [52, 4]])
+    assert first.cluster.tolist() == [0, 0, 1]
+    assert_allclose(first.after, [[1.75, 0.5], [6, 4]])
+    assert first.inertia == pytest.approx(12.25)
+    assert [step.reached for step in found.steps] == sorted((step.reached for step in found.steps), reverse=True)
+    assert "Iteration 3" in str(found)
+    assert "squared distances" in found.html()
+    told = str(hs.explain(hs.KMeans(2, random_state=0), pd.DataFrame(X, columns=["a", "b"]), n_iter=1))
+    assert "·" in told
+    fitted = hs.KMeans(2, random_state=0).fit(X)
+    still = hs.explain(fitted, X, n_iter=1).steps[0]
+    assert_allclose(still.before, still.after)
+    assert still.inertia == pytest.approx(fitted.inertia_)
+
+
+def test_too_many_rows_for_k_means_are_refused():
+    with pytest.raises(DataError, match="X has 31 rows; at most 30"):
+        hs.explain(hs.KMeans(2), np.zeros((31, 1)))
+    with pytest.raises(ParameterError, match="labels="):
+        hs.explain(hs.KMeans(2), [[1.0], [2.0]], labels=[0, 1])

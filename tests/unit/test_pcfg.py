@@ -211,7 +211,7 @@ def test_a_sentence_without_a_parse_is_named():
         assert model.score(said) == pytest.approx(model.loglik_)
     with pytest.raises(DataError, match="nothing to fit"):
         hs.PCFG.from_string(BLANK, on_unparsable="skip").fit(["cows moo"])
-    with pytest.raises(DataError, match="1 of 1 sentences has no parse"):
+    with pytest.raises(DataError, match="1 of 1 sentence has no parse"):
         hs.PCFG.from_string(BLANK).parse("cows moo")
     given_zero = ASTRONOMERS.replace("[0.18] | 'saw' [0.04]", "[0.22] | 'saw' [0.0]")
     with pytest.raises(DataError, match="sentence 0 'saw saw saw'"):

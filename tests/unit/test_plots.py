@@ -184,6 +184,7 @@ def test_long_names_that_end_differently_stay_apart(ax):
     assert len(set(labels)) == 3
     assert labels[0].split("  ")[0].endswith("= n")
     assert labels[1].split("  ")[0].endswith("= y")
+    assert all(len(label.split("  ")[0]) <= 34 for label in labels)
 
 
 def test_profiles_of_clusters_and_states(birds):

@@ -495,6 +495,9 @@ def test_gold_in_the_form_of_shared_tasks(tmp_path):
     gold = hs.read_gold(tmp_path / "gold")
     assert gold.sure == [{(0, 0)}, set(), {(0, 1)}]
     assert gold.possible == [{(0, 0), (1, 2)}, set(), {(0, 1)}]
+    found = ["0-0 1-2", "", "0-0"]
+    for given in (gold, tmp_path / "gold"):
+        assert hs.score_links(found, given) == hs.score_links(found, gold.sure, gold.possible)
     with pytest.raises(DataError, match="links of sentence 3; there are 2"):
         hs.read_gold(tmp_path / "gold", 2)
     for line in ("1 x 2", "1 1 2 p", "0 1 1", "1 1 2 S P Q", "1 1"):
@@ -925,3 +928,13 @@ def test_words_are_numbered_in_order():
     assert text.source.tolist() == [2, 1]
     assert text.target.tolist() == [1, 0, 1]
     assert (text.n_pairs, text.n_links) == (1, 6)
+
+
+def test_the_summary_has_words_and_no_punctuation():
+    pairs = ["das Haus , ja . ||| the house , yes .", "ein Buch . ||| a book .", "das Buch ! ||| the book !"]
+    model = hs.WordAligner("ibm1", max_iter=5).fit(pairs)
+    first = [line.partition(":")[0] for line in model.describe().splitlines()]
+    assert "das" in first
+    assert not {",", ".", "!"} & set(first)
+    marks = hs.WordAligner("ibm1", max_iter=2, null=False).fit([". ||| .", "! ||| !"]).describe()
+    assert marks.splitlines()[0].startswith("!: ! ")  # nothing else to show

@@ -96,6 +96,23 @@ def parameter_flags(verb: str, flags: Mapping[str, str], family: Family | None) 
     return {parameter: flags[name] for name in renamed for parameter in named[name]}
 
 
+def own_flag(verb: str, typed: str, flags: Mapping[str, str]) -> str | None:
+    """Return the flag of an option that was typed under the name of Python, or of another library; None if unknown.
+
+    Examples
+    --------
+    >>> own_flag("doctor", "--n-clusters", {"classes": "--classes", "seed": "--seed"})
+    '--classes'
+    >>> own_flag("doctor", "--random_state", {"classes": "--classes", "seed": "--seed"})
+    '--seed'
+    """
+    from halfseen.estimators.options.foreign_names import FOREIGN, Hint
+
+    known, name = parameter_flags(verb, flags, None), typed.lstrip("-").replace("-", "_")
+    meant = (name, *FOREIGN.get(name, Hint()).options)
+    return next((known[option] for option in meant if option in known), None)
+
+
 def translator(verb: str, request: Mapping[str, Any]) -> Callable[[str], str]:
     """Return a function that translates messages into the options of a command."""
     family = of_model(request["model"]) if verb == "fit" else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from typer import style
@@ -16,6 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from halfseen import families
 from halfseen.app.examples import BEGIN, EXAMPLES
+from halfseen.app.flags import own_flag
 from halfseen.families.family import Family
 
 TASKS = {  # verbs
@@ -32,6 +34,9 @@ SECTIONS = {  # options of verbs
     "Output": ("output", "report", "format", "safe_csv", "json"),
 }
 SQL_IS_OUTPUT = ("export",)  # verbs with an option --sql that is about what is written
+
+
+NEAR = 0.75  # of a misspelt option and those that may be meant
 
 
 def coloured() -> bool:
@@ -61,6 +66,22 @@ class Command(TyperCommand):
             *(piece if param.required else f"[{piece}]" for piece, param in zip(pieces, arguments, strict=True)),
             "[OPTIONS]",
         ]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; say what an option of another library is called here."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            if hasattr(error, "possibilities") and hasattr(error, "option_name"):  # typer does not export its class
+                self._advise(error)
+            raise
+
+    def _advise(self, error: Any) -> None:
+        """Complete the message about an option that there is not."""
+        flags = {str(param.name): max(param.opts, key=len) for param in self.params if param.opts[0][0] == "-"}
+        ours = own_flag(str(self.name), error.option_name, flags)
+        error.message += "." if ours is None else f". Here it is {ours}."
+        error.possibilities = None if ours else get_close_matches(error.option_name, [*flags.values()], 3, NEAR)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options."""

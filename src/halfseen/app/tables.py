@@ -339,6 +339,11 @@ def impute(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
                 drawn = filled(batch, model.impute(X, draw=True, random_state=rng))
                 out.append(drawn.add_column(0, "draw", pa.array(np.full(len(drawn), i + 1))))
     note_filled(request, n_filled)
+    if getattr(model, "n_components_", None) == 1 and getattr(model, "_covariance", None) not in ("full", "tied"):
+        console.note(
+            "note: the model has one class, so that every cell was filled with the mean or the most frequent value of "
+            "its column; fit with -k 2 or more, or numbers with --model gaussian"
+        )
 
 
 def note_filled(request: Mapping[str, Any], n_filled: int) -> None:
@@ -352,6 +357,8 @@ def check(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
     """Hide known cells, impute them, and print the errors of the imputed values and of column means."""
     if request["memory"] is not None:
         raise ParameterError("--memory cannot be used with --check, which reads all rows at once.")
+    if request["output"] != "-":
+        raise ParameterError("--check prints the errors and fills no table: leave out -o, or --check.")
     console.show(str(hidden_cells(model, data(model, reading, request).X, random_state=request["seed"])))
 
 

@@ -21,7 +21,12 @@ VARIANCE_FLOOR = Option(
     "Smallest variance of numbers: resolution (the step in which a column was recorded), or a share of its variance.",
     "F",
 )
-UNKNOWN = Option("unknown", "Name for words not seen in training.", "NAME")
+UNKNOWN = Option(
+    "unknown",
+    "Words not seen in training. Grammars: missing (any word may stand there), unparsable, or a word of the grammar "
+    "that stands for them; transcripts: a unit that stands for them.",
+    "HOW",
+)
 
 
 def only(option: Option, *models: str) -> Option:

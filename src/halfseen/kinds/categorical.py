@@ -30,7 +30,7 @@ from halfseen.data.frames import CodedColumn, RawColumn
 from halfseen.data.rows import Rows
 from halfseen.errors import ParameterError
 from halfseen.export.formula import Formula, Language
-from halfseen.kinds.doubts import FEWEST, codes_note, suspected_codes
+from halfseen.kinds.doubts import FEWEST, codes_note, marks_notes, suspected_codes
 from halfseen.kinds.kind import Kind
 from halfseen.kinds.records import Build, ColumnProfile, Contrast, Feature, Figures, Fitted, Mask
 from halfseen.kinds.wording import cut, percent, shown
@@ -221,7 +221,7 @@ class CategoricalKind(Tabular):
                 yield f"column {column.name!r}{note}"
 
     def doubts(self, block: Block, cells: Any, weight: Floats, inferred: Container[str]) -> Iterator[str]:
-        """Name whole numbers that may mean missing among those that count as categories."""
+        """Name texts, and whole numbers among those that count as categories, that may mean missing."""
         for d, column in enumerate(block.columns):
             categories = column.categories or ()
             if len(categories) > FEWEST and all(type(category) is int for category in categories):
@@ -230,6 +230,7 @@ class CategoricalKind(Tabular):
                 found = suspected_codes(values, weight)
                 if found:
                     yield codes_note(column.name, found)
+        yield from marks_notes((column.name, column.categories or ()) for column in block.columns)
 
     def leaf(self, block: Block, summary: Figures, build: Build) -> Leaf:
         """Return the leaf; a pseudo-row is spread as the categories of the whole table are."""

@@ -1,6 +1,9 @@
-"""What cells of numbers make one doubt: codes that may mean missing, and counts taken for quantities."""
+"""What cells make one doubt: codes and texts that may mean missing, and counts taken for quantities."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +14,7 @@ MOST = 1 << 16  # rows that are looked at
 DIGITS = np.array([digit * (10**length - 1) // 9 for digit in (6, 7, 8, 9) for length in range(2, 10)], dtype=float)
 NEGATIVE = np.array([-1.0, -7.0, -8.0, -9.0])
 CODES = np.concatenate([DIGITS, -DIGITS, NEGATIVE])  # 99, 999, 666, 999999, -99, -9, ...
+MARKS = frozenset(("?", "-", "--", ".", "na", "n/a", "n.a.", "nan", "null", "missing"))  # whatever their case
 AWAY = 0.5  # how far a code lies from the other numbers, in units of their range
 FEWEST = 4  # other numbers that make a range
 ROWS = 20  # from which counts are recognised
@@ -54,7 +58,7 @@ def codes_note(name: str, codes: list[tuple[float, float]]) -> str:
     listed = ", ".join(f"{code:.0f}" for code, _ in codes)
     return (
         f"column {name!r}: {shown} {'lies' if len(codes) == 1 else 'lie'} far from the other numbers and may mean "
-        f"missing; if so, set missing=[{listed}]"
+        f"missing; if so, read the file with missing=[{listed}], or put NaN there"
     )
 
 
@@ -83,3 +87,25 @@ def count_kind(values: Floats, weight: Floats) -> str | None:
         return None
     skewness = np.average((cells - mean) ** 3, weights=mass) / var**1.5
     return "negbin" if skewness >= SKEWED else None
+
+
+def marks_notes(columns: Iterable[tuple[str, Iterable[Any]]]) -> list[str]:
+    """Return a note about texts that may mean missing, given columns with their categories; none where there are none.
+
+    Examples
+    --------
+    >>> marks_notes([("job", ["?", "clerk"]), ("sex", ["f", "m"])])
+    ["'?' in column 'job' may mean missing; if so, read the file with missing=['?'], or put NaN there"]
+    """
+    marks: dict[str, list[str]] = {}
+    for name, categories in columns:
+        for category in categories:
+            if isinstance(category, str) and category.strip().casefold() in MARKS:
+                marks.setdefault(category, []).append(name)
+    if not marks:
+        return []
+    shown = ", ".join(
+        f"{mark!r} in {f'{len(names)} columns' if len(names) > 1 else f'column {names[0]!r}'}"
+        for mark, names in marks.items()
+    )
+    return [f"{shown} may mean missing; if so, read the file with missing={list(marks)!r}, or put NaN there"]

@@ -239,13 +239,26 @@ class GaussianKind(Kind):
     def counted(self, block: Block, leaf: Leaf, stats: Stats, about: Any) -> Iterator[dict[Any, Floats]]:
         """Restate moments about the old mean: mass, the plain sum, and squares about the new mean."""
         if isinstance(leaf, Normal):
-            raise ParameterError("columns of numbers that vary together are not shown: use covariance='diag'.")
+            yield from _counted_together(block, leaf, stats, about)
+            return
         mass, first, second, pseudo = stats
         shift = np.divide(first, mass, out=np.zeros_like(first), where=mass > 0)
         squares = second - shift * first
         for d in range(len(block.members)):
             total = first + about.mean * mass
             yield {"mass": (mass + pseudo)[:, d], "sum": total[:, d], "squares": squares[:, d]}
+
+
+def _counted_together(block: Block, leaf: Normal, stats: Stats, about: Any) -> Iterator[dict[Any, Floats]]:
+    """The same of columns with a joint covariance, and their products; missing cells are completed in expectation."""
+    mass, pseudo, first, second = leaf.parts(stats)
+    shift = np.divide(first, mass[:, None], out=np.zeros_like(first), where=mass[:, None] > 0)
+    products = second - shift[:, :, None] * first[:, None]
+    total = first + about.mean * mass[:, None]
+    for d in range(len(block.members)):
+        found = {"mass": mass + pseudo, "sum": total[:, d], "squares": products[:, d, d]}
+        others = {f"products with {block.columns[e].name}": products[:, d, e] for e in range(d)}
+        yield {**found, **others}
 
 
 def _refuse_unlike(block: Block, var: Floats) -> None:

@@ -21,6 +21,7 @@ _TOKEN = re.compile(r"[()]|[^\s()]+")
 DEEPEST = 10_000  # brackets within brackets; deeper ones are taken for a mistake
 HIGHEST = 200  # levels of a picture
 _LETTER, _LEVEL, _GAP = 8.0, 44.0, 14.0  # of pictures: width of a letter, height of a level, space between words
+_BOLD = 9.4  # width of a letter of a label
 
 
 @dataclass(frozen=True)
@@ -189,8 +190,9 @@ class Tree:
         size = f'width="{width + 2 * _GAP:.0f}" height="{height + 40:.0f}"'
         box = f'viewBox="{-_GAP:.0f} -20 {width + 2 * _GAP:.0f} {height + 40:.0f}"'
         style = 'font-family="sans-serif" font-size="14" text-anchor="middle" fill="currentColor" stroke-width="1.2"'
-        title = f"<title>{escape(str(self))}</title>"
-        return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {box} {style} role="img">{title}{"".join(shapes)}</svg>'
+        title, words = f"<title>{escape(str(self))}</title>", f'aria-label="Tree of {len(self.words())} words"'
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} {box} {style} role="img" {words}>'
+        return f"{head}{title}{''.join(shapes)}</svg>"
 
     def _repr_html_(self) -> str:
         return self.to_svg()
@@ -300,17 +302,27 @@ def _drawn(node: Tree | str, below: int) -> tuple[list[str], int]:
     return rows, top + pad
 
 
+def _width(children: Sequence[Tree | str]) -> float:
+    """Return the width of some subtrees beside each other."""
+    each = [
+        _LETTER * len(child) if isinstance(child, str) else max(_BOLD * len(child.label), _width(child.children))
+        for child in children
+    ]
+    return sum(each) + _GAP * (len(each) - 1)
+
+
 def _placed(
     node: Tree | str, level: int, left: float, bottom: int, labels: list[Label], branches: list[Branch]
 ) -> tuple[float, float]:
     """Place a subtree with its left edge at `left`; return where the next one may begin, and its middle."""
     text = node if isinstance(node, str) else node.label
-    own = _LETTER * len(text)
+    own = (_LETTER if isinstance(node, str) else _BOLD) * len(text)
     y = _LEVEL * (bottom if isinstance(node, str) else level)
     if isinstance(node, str):
         middle, right = left + own / 2, left + own
     else:
-        right, ends = left, []
+        spare = max(own - _width(node.children), 0.0)  # a label may be wider than what is below it
+        right, ends = left + spare / 2, []
         for child in node.children:
             right, place = _placed(child, level + 1, right, bottom, labels, branches)
             low = _LEVEL * (bottom if isinstance(child, str) else level + 1) - 14

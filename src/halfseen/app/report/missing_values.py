@@ -12,6 +12,7 @@ from halfseen.app.report.words import chance, count, cut, listed, number, percen
 
 MOST_GRID_ROWS = 30
 MOST_PATTERNS = 8
+MOST_BESIDE = 4  # classes whose table fits beside another
 
 
 def missing_values(model: Any, material: TableMaterial) -> Section:
@@ -31,7 +32,11 @@ def missing_values(model: Any, material: TableMaterial) -> Section:
 def patterns_and_classes(material: Any, word: str = "class") -> Part:
     """Return where values are missing, and beside it in which classes, where there are several."""
     first = missing_patterns(material)
-    return first if material.seen.proba.shape[1] < 2 else Beside([first, missing_grid(material, word)])
+    return (
+        first
+        if material.seen.proba.shape[1] < 2
+        else Beside([first, missing_grid(material, word)], stacked=len(material.seen.class_names) > MOST_BESIDE)
+    )
 
 
 ASSUMED = (

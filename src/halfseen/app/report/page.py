@@ -72,7 +72,8 @@ def report(
 
     Parameters
     ----------
-    model : LatentClass, GaussianMixture, KMeans, NaiveBayes, GaussianClassifier, HMM, BayesNet, PCFG, WordAligner
+    model : LatentClass, GaussianMixture, KMeans, NaiveBayes, GaussianClassifier, HMM, BayesNet, PCFG, WordAligner or
+        TranscriptAligner, fitted
     X : table
         The data it was fitted to, or other data to evaluate it on. Sequences come in a list, or in a data frame with
         the columns of group and time that the fit had; pairs of sentences in a list, or as the path of a file, or two.
@@ -80,7 +81,7 @@ def report(
     path : str or path, optional
         File to write; it is replaced as a whole or not at all. Without it the HTML is returned.
     y : labels, optional
-        Of a classifier: needed for cross-validation.
+        Of a classifier: needed for cross-validation. Of a TranscriptAligner: the transcripts.
     cost : (C, C) array, optional
         What decisions cost: see `decide`.
     command : str, optional

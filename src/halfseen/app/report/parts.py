@@ -222,10 +222,11 @@ class Figure:
 
 @dataclass(frozen=True)
 class Beside:
-    """Parts that stand side by side where there is room."""
+    """Parts that stand side by side where there is room, or below each other where they are wide."""
 
     kind: ClassVar[str] = "beside"
     parts: Sequence[Part]
+    stacked: bool = False
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,11 @@ GIVEN = Hint((), "It is not an option of the model: fit(X, covariates=...) takes
 
 FOREIGN: dict[str, Hint] = {
     **dict.fromkeys(
-        ("n_components", "n_clusters", "n_states", "n_classes", "n_class", "nclass", "num_states", "k", "K", "G"), SIZE
+        (
+            *("n_components", "n_clusters", "n_states", "n_classes", "n_class", "nclass", "num_states", "k", "K", "G"),
+            *("clusters", "components"),
+        ),
+        SIZE,
     ),
     **dict.fromkeys(("n_iter", "maxiter", "max_iterations", "n_iterations", "iterations", "n_epochs"), ITERATIONS),
     **dict.fromkeys(("alpha", "smoothing", "pseudocount", "pseudo_counts", "pseudocounts", "laplace"), PRIOR),

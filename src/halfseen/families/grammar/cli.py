@@ -135,6 +135,8 @@ def parse(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) -
     else:
         corpus = read_corpus(request["data"], request["brackets"])
     model.set_params(n_jobs=request["jobs"], on_unparsable="skip")
+    if request["unknown"] is not None:
+        model.set_params(unknown=request["unknown"])
     draws = request["draws"] or None
     status_line.say(f"parsing {len(corpus.sentences):,} sentences")
     found = model.parse(corpus.sentences, brackets=corpus.brackets, draws=draws, random_state=request["seed"])
@@ -142,7 +144,8 @@ def parse(model: PCFG, reading: Mapping[str, Any], request: Mapping[str, Any]) -
     _write(request["output"], request["format"], corpus, listed)
     told = model.why_unparsable(corpus.sentences, [s for s, own in enumerate(listed) if not own], corpus.brackets)
     if told and request["unparsable"] != "skip":
-        raise DataError(told)
+        advice = " --unknown missing lets any word stand there." if "not in the grammar" in told else ""
+        raise DataError(told + advice)
     if told:
         console.note(f"note: {told}")
 

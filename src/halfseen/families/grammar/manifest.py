@@ -27,7 +27,10 @@ FAMILY = Family(
             ),
             UNKNOWN,
         ),
-        "parse": (Option("unparsable", "Sentences without a parse: error (default, exit code 1) or skip (0).", "HOW"),),
+        "parse": (
+            Option("unparsable", "Sentences without a parse: error (default, exit code 1) or skip (0).", "HOW"),
+            UNKNOWN,
+        ),
     },
     refused={
         "fit": {

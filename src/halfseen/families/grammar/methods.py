@@ -220,7 +220,8 @@ class GrammarMethods(Tabulated, InformationCriteria):
         lost = [s for s, own in enumerate(found) if own is None]
         if lost and self.on_unparsable == "error":
             raise DataError(
-                f"{reading.unparsable_message(self._grammar, corpus, lost)} on_unparsable='skip' gives None for them."
+                f"{reading.unparsable_message(self._grammar, corpus, lost)} on_unparsable='skip' gives None for them; "
+                "set_params(unknown='missing') lets any terminal stand for a word that the grammar does not have."
             )
         return found[0] if single else found
 

@@ -345,14 +345,16 @@ def lost_sentence(grammar: Grammar, corpus: Corpus, s: int) -> str:
         why = f" (given its {' and '.join(given)})"
     elif not strange:
         why = " (its words are in the grammar, but no tree has them in this order)"
-    return f"{text!r:.70}{why}"
+    short = text if len(text) <= 70 else f"{text[:69]}…"
+    return f"{short!r}{why}"
 
 
 def lost_message(some: Sequence[tuple[int, str]], n_lost: int, n_sentences: int) -> str:
     """Return the message about sentences without a parse, given the first of them with their numbers."""
     listed = "; ".join(f"sentence {s} {told}" for s, told in some[:SHOWN])
     more = f" and {n_lost - SHOWN} more" if n_lost > SHOWN else ""
-    return f"{n_lost} of {n_sentences} sentences {'has' if n_lost == 1 else 'have'} no parse: {listed}{more}."
+    many = "sentence has" if n_lost == n_sentences == 1 else "sentences has" if n_lost == 1 else "sentences have"
+    return f"{n_lost} of {n_sentences} {many} no parse: {listed}{more}."
 
 
 def content_hash(corpus: Corpus, weight: Floats) -> int:

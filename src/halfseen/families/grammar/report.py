@@ -12,14 +12,15 @@ from numpy.typing import ArrayLike
 from halfseen.app.report.checks import converged, events, likelihood
 from halfseen.app.report.errors import errors
 from halfseen.app.report.material import Material
-from halfseen.app.report.parts import Check, Checks, Figure, Grid, Part, Section, Text
-from halfseen.app.report.sections import reproduce
+from halfseen.app.report.next_steps import files_of
+from halfseen.app.report.parts import Beside, Check, Checks, Facts, Figure, Grid, Part, Section, Step, Steps, Text
+from halfseen.app.report.sections import methods, reproduce
 from halfseen.app.report.words import count, cut, plural
 
 MOST_RULES = 30  # that changed most
 MOST_LOST = 20  # sentences without a parse that are shown
-DRAWN = 3  # trees
-LONGEST = 25  # words of a sentence that is drawn
+LONGEST = 12  # words of a sentence that is drawn: longer ones are too small to read
+EXAMPLES = (("probable", 0.9), ("typical", 0.5), ("improbable", 0.1))  # places among sentences by log-probability
 
 
 class GrammarMaterial(Material):
@@ -29,6 +30,15 @@ class GrammarMaterial(Material):
     def gathered(cls, model: Any, X: Any, y: Any, sample_weight: ArrayLike | None, *more: Any) -> Self:
         """Accept sentences, or a corpus with brackets."""
         return cls(model, X, y, sample_weight, *more)
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return sentences, rules and words."""
+        grammar = self.model._grammar
+        return [
+            ("Sentences", count(len(self.words))),
+            ("Rules", count(len(self.model.rules_))),
+            ("Words", count(len(grammar.words))),
+        ]
 
     @property
     def data(self) -> Any:
@@ -76,8 +86,20 @@ def answer(model: Any, material: GrammarMaterial) -> Section:
             f"{count(len(parsed))} of {plural(total, 'sentence')} have a parse; their log-likelihood is {loglik:,.2f}, "
             f"{loglik / n_words:.3f} per word (perplexity {np.exp(-loglik / n_words):,.1f})."
         )
+    figures = [(f"{count(len(parsed))} of {count(total)}", "sentences with a parse")]
+    if len(parsed):
+        figures.append((f"{np.exp(-loglik / n_words):,.1f}", "perplexity per word"))
     checks = sorted(_checks(model, material), key=lambda check: check.fine)
-    return Section("answer", "The answer", " ".join(sentences), [Checks(checks, "Before you rely on it")])
+    parts: list[Part] = [Facts(figures), _next_steps(model, material), Checks(checks, "Before you rely on it")]
+    return Section("answer", "Summary", " ".join(sentences), parts)
+
+
+def _next_steps(model: Any, material: GrammarMaterial) -> Steps:
+    model_file, data = files_of(model, material) or ("MODEL.halfseen", "SENTENCES")
+    steps = [Step("Parse sentences with the fitted probabilities:", f"halfseen parse {model_file} {data}")]
+    if len(material.parsed) < len(material.words):
+        steps.append(Step("Add rules or words for the sentences listed under 'Sentences without a parse'."))
+    return Steps(steps)
 
 
 def _checks(model: Any, material: GrammarMaterial) -> Iterator[Check]:
@@ -118,19 +140,32 @@ def changed(model: Any, material: GrammarMaterial) -> Section | None:
 
 
 def trees(model: Any, material: GrammarMaterial) -> Section | None:
-    """Some sentences with their best trees."""
-    short = [s for s in material.parsed.tolist() if len(material.words[s]) <= LONGEST]
-    if not short:
-        return None
-    chosen = sorted(short, key=lambda s: (-len(material.words[s]), s))
-    chosen = sorted(chosen[:: max(1, len(chosen) // DRAWN)][:DRAWN])
+    """Some sentences with their best trees, no two of them the same sentence."""
     parts: list[Part] = []
-    for s in chosen:
+    for word, s in _examples(material):
         own = None if material.brackets is None else [material.brackets[s]]
         [found] = model.parse([material.words[s]], brackets=own)
-        caption = f"Sentence {s}: log-probability {found.log_probability:.2f}, {_ways(model, material, s)}."
+        caption = f"Sentence {s}, {word}: log-probability {found.log_probability:.2f}, {_ways(model, material, s)}."
         parts.append(Figure(found.tree.to_svg(), caption))
-    return Section("trees", "Trees", "The most probable trees of some sentences.", parts)
+    if not parts:
+        return None
+    lead = (
+        f"The most probable trees of sentences of up to {LONGEST} words. Ordered by log-probability per word: one near "
+        "the top, one from the middle, one near the bottom."
+    )
+    return Section("trees", "Trees", lead, [Beside(parts)])
+
+
+def _examples(material: GrammarMaterial) -> list[tuple[str, int]]:
+    """Return sentences to draw, by what they are examples of; each once."""
+    distinct = {material.words[s]: s for s in reversed(material.parsed.tolist())}
+    some = [s for words, s in distinct.items() if 2 <= len(words) <= LONGEST] or list(distinct.values())[:1]
+    order = sorted(some, key=lambda s: (material.loglik[s] / max(len(material.words[s]), 1), s))
+    found: dict[int, str] = {}
+    for word, place in EXAMPLES:
+        if order:
+            found.setdefault(order[round(place * (len(order) - 1))], word)
+    return [(word, s) for s, word in found.items()]
 
 
 def _ways(model: Any, material: GrammarMaterial, s: int) -> str:
@@ -160,5 +195,5 @@ def lost(model: Any, material: GrammarMaterial) -> Section:
     return Section("unparsable", "Sentences without a parse", lead, [grid, advice])
 
 
-SECTIONS = [answer, changed, trees, lost, errors, reproduce]
+SECTIONS = [answer, trees, changed, lost, errors, methods, reproduce]
 MATERIAL = GrammarMaterial.gathered

@@ -23,6 +23,7 @@ from halfseen.estimators.table.state import fingerprint
 from halfseen.families.hmm.fit import PRIORS, FittedHMM, HMMFit
 from halfseen.families.hmm.panel import RawSequences
 from halfseen.families.hmm.state import HMMRecipe
+from halfseen.families.hmm.time_gaps import skipped_steps
 from halfseen.families.hmm.topology import Topology
 from halfseen.leaves.categorical import read_table
 from halfseen.runners import reading_jobs
@@ -258,6 +259,8 @@ class HMM(HMMFit):
 
         best, interrupted = self._select(shapes, sizes, fitted)
         self._publish(best, known(best.n_components)[1])
+        if isinstance(raw, RawSequences):
+            self.events_ += skipped_steps(raw.cut)
         self._origin = Origin.now(fingerprint(self._schema, best.summary, best.n_rows, raw.mark), seed)
         if interrupted:
             convergence.warn_search_interrupted(self, "before all numbers of states were tried")

@@ -321,7 +321,8 @@ def _timeline(material: ChainMaterial, b: int) -> list[Part]:
     found = strips.strips(
         seen.resp[part], values, column, seen.model.state_names_, lambda n: material.when(part.start + n), label
     )
-    about = Text(f"{listed(shares)}.{line}", f"One sequence: {cut(name)}")
+    alone = len(seen.lengths) == 1
+    about = Text(f"On average {listed(shares)}.{line}", "" if alone else f"One sequence: {cut(name)}")
     return [about, Beside([Figure(drawing, "") for drawing in found])]
 
 

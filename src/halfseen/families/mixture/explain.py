@@ -3,9 +3,9 @@
 Each iteration completes the data, counts, and divides:
 
     augmented   every row once for each class, with a weight: the class's probability given the row
-    cc[c]       the sum of these weights in class c
-    fc[column, value, c]    the sum over the rows that hold the value; for numbers the sums that mean and variance need
-    parameters  P(c) = cc[c] / N,   P(value | c) = fc[column, value, c] / sum over values of fc[column, value, c]
+    count[c]    the sum of these weights in class c
+    count[column, value, c]    the sum over the rows that hold the value; for numbers what mean and variance need
+    parameters  P(c) = count[c] / N,   P(value | c) = count[column, value, c] / its sum over values
 
 For tiny data there is also the joint table: every way to complete all rows at once, with its probability. EM never
 builds it, and agrees with it: the rows are independent, so its marginals are the weights above.
@@ -20,16 +20,14 @@ from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from itertools import product
-from pathlib import Path
-from textwrap import wrap
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import clone
 
+from halfseen.analysis.worked_numbers import Grid, Section, Worked
 from halfseen.assign import SOFT, Assign
 from halfseen.data import Table, read_labels
 from halfseen.engine.loop.em import evaluate
@@ -39,18 +37,15 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.table.profile import fitted_blocks
-from halfseen.families.mixture.latent_class import LatentClass
+from halfseen.families.mixture.unsupervised import UnsupervisedMixture
 from halfseen.kinds.kind import Kind
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
-from halfseen.optional import optional
 from halfseen.seeds import child, seed_of
-from halfseen.whole_file import whole_file
 
 MOST_ROWS = 30  # more are too many to read
 MOST_HIDDEN, MOST_COMPLETIONS = 12, 4096  # the largest joint table: rows, and lines
 SHOWN = 16  # lines of the joint table in text and page; `joint` has them all
-WIDTH = 100  # of lines of words in the text
 AGREE = 1e-9  # marginals of the joint table and responsibilities differ by rounding only
 
 HOW = {
@@ -84,14 +79,14 @@ class Counts:
 
     Attributes
     ----------
-    cc : (K,) array     the sum of the weights in each class
-    fc : dict           column -> {value: (K,) array}, for columns of categories, and of text by word
+    classes : (K,) array     the sum of the weights in each class
+    values : dict       column -> {value: (K,) array}, for columns of categories, and of text by word
     sums : dict         column -> {"mass", "sum", "squares": (K,) arrays} for numbers: how much of the column was seen,
                         the weighted sum, and the weighted squares about the new mean; {"mass", "events"} for counts
     """
 
-    cc: Floats
-    fc: Columns
+    classes: Floats
+    values: Columns
     sums: Columns
 
 
@@ -133,18 +128,18 @@ class Iteration:
         return [Augmented(n, k, float(weight)) for (n, k), weight in np.ndenumerate(self.usage)]
 
     @property
-    def cc(self) -> Floats:
-        """The class counts, (K,)."""
-        return self.counts.cc
+    def class_counts(self) -> Floats:
+        """The expected number of rows in each class, (K,)."""
+        return self.counts.classes
 
     @property
-    def fc(self) -> Columns:
-        """The feature counts: column -> {value: (K,) array}."""
-        return self.counts.fc
+    def value_counts(self) -> Columns:
+        """The expected number of rows with each value: column -> {value: (K,) array}."""
+        return self.counts.values
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Worked):
     """EM number by number: `print` it, show it in a notebook, or `save` it as a page.
 
     Attributes
@@ -164,25 +159,14 @@ class Explanation:
     assign: str
     quantities: frozenset[str] = frozenset()
 
-    def __str__(self) -> str:
-        return _text(self)
+    @property
+    def heading(self) -> str:
+        """How many rows and classes, and how rows are assigned."""
+        return f"{len(self.row_weight)} rows, {len(self.class_names)} classes, {self.assign} assignment"
 
-    def html(self) -> str:
-        """Return a page that needs nothing else: no network, no other file."""
-        jinja2 = optional("jinja2", "Explanation.html")
-        loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
-        environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
-        page: str = environment.get_template("explain.html").render(explanation=self, sections=_sections(self))
-        return page
-
-    def _repr_html_(self) -> str:
-        """Show it in a notebook: in a frame of its own, so that its style stays inside."""
-        return f'<iframe srcdoc="{escape(self.html())}" style="width:100%;height:32rem;border:0"></iframe>'
-
-    def save(self, path: str | Path) -> None:
-        """Write the page to a file."""
-        with whole_file(path) as file:
-            file.write(self.html().encode())
+    def sections(self) -> list[Section]:
+        """What text and page show."""
+        return _sections(self)
 
     @cached_property
     def quantity(self) -> str:
@@ -191,12 +175,14 @@ class Explanation:
         return name + (" + log-prior" if any(step.log_prior for step in self.steps) else "")
 
 
-def explain(model: LatentClass, X: Any, n_iter: int = 3, sample_weight: Any = None, labels: Any = None) -> Explanation:
+def explain(
+    model: UnsupervisedMixture, X: Any, n_iter: int = 3, sample_weight: Any = None, labels: Any = None
+) -> Explanation:
     """Show EM at work on a few rows, number by number.
 
     Parameters
     ----------
-    model : LatentClass
+    model : LatentClass or GaussianMixture
         If it is fitted, or comes from `from_params`, EM begins at its parameters. Otherwise it begins where a fit
         would: at `start=`, what is not given there being drawn by the seed. Its `assign`, `prior`, `fixed` and `tied`
         are honoured; acceleration, annealing and restarts are left out.
@@ -218,14 +204,14 @@ def explain(model: LatentClass, X: Any, n_iter: int = 3, sample_weight: Any = No
     >>> columns = {"x1": {0: [0.7, 0.1], 1: [0.3, 0.9]}, "x2": {0: [0.8, 0.4], 1: [0.2, 0.6]}}
     >>> model = hs.LatentClass.from_params([0.3, 0.7], columns)
     >>> explanation = hs.explain(model, [[0, 1], [1, 1]], n_iter=1)
-    >>> explanation.steps[0].cc.round(6)
+    >>> explanation.steps[0].class_counts.round(6)
     array([0.545455, 1.454545])
     >>> explanation.steps[0].after["weights"].round(6)
     array([0.272727, 0.727273])
     """
     options.whole("n_iter", n_iter)
-    if not isinstance(model, LatentClass):
-        raise ParameterError(f"model={model!r:.80} is not a LatentClass.")
+    if not isinstance(model, UnsupervisedMixture):
+        raise ParameterError(f"explain shows LatentClass, GaussianMixture and KMeans, got {type(model).__name__}.")
     assign = Assign.read(model.assign, model.draws)
     begun = model if hasattr(model, "_params") else _begin(model, X, sample_weight, labels)
     table = _table(begun, X, sample_weight, labels)
@@ -240,17 +226,17 @@ def is_quantity(kind: Kind) -> bool:
     return not kind.has_categories and not kind.of_words
 
 
-def _begin(model: LatentClass, X: Any, sample_weight: Any, labels: Any) -> LatentClass:
+def _begin(model: UnsupervisedMixture, X: Any, sample_weight: Any, labels: Any) -> UnsupervisedMixture:
     """Return a model that stands where a fit with one start would begin: a single pass leaves the start as it is.
 
     How rows are completed has no say in that, and a sampled pass would already move.
     """
     plain = {"assign": "soft", "draws": 1, "accelerate": False, "anneal": ()}
-    begun: LatentClass = clone(model).set_params(n_init=1, stop="iterations", max_iter=1, **plain)
+    begun: UnsupervisedMixture = clone(model).set_params(n_init=1, stop="iterations", max_iter=1, **plain)
     return begun.fit(X, sample_weight=sample_weight, labels=labels)
 
 
-def _table(model: LatentClass, X: Any, sample_weight: Any, labels: Any) -> Table:
+def _table(model: UnsupervisedMixture, X: Any, sample_weight: Any, labels: Any) -> Table:
     """Return the rows in the order of the user: nothing is merged, every row is seen."""
     source = model._read(X, reset=False)
     if source.n_rows > MOST_ROWS:
@@ -266,7 +252,7 @@ def _table(model: LatentClass, X: Any, sample_weight: Any, labels: Any) -> Table
 # ---- the iterations ----------------------------------------------------------------------------------------------
 
 
-def _iterations(model: LatentClass, table: Table, assign: Assign, n_iter: int) -> Iterator[Iteration]:
+def _iterations(model: UnsupervisedMixture, table: Table, assign: Assign, n_iter: int) -> Iterator[Iteration]:
     """Evaluate, show, improve; the objective reached belongs to the parameters of the next pass."""
     engine, [chunk] = model._model, table.chunks()
     seed = child(seed_of(model.random_state), 1)
@@ -312,26 +298,26 @@ def _usage(model: Mixture, chunk: Chunk, step: Step, assign: Assign) -> Floats:
     return found.usage["emit"]
 
 
-def _shown(model: LatentClass, params: Params) -> dict[str, Any]:
+def _shown(model: UnsupervisedMixture, params: Params) -> dict[str, Any]:
     """Return parameters in the form of `params_`."""
     there = copy(model)
     there._params = params
     return there.params_
 
 
-def _counts(model: LatentClass, stats: Stats, about: Params) -> Counts:
+def _counts(model: UnsupervisedMixture, stats: Stats, about: Params) -> Counts:
     """Return statistics column by column, as a person would count them."""
     parts = model._model.view(stats)
     emit = model._model.leaves["emit"].view(parts["emit"])  # type: ignore[attr-defined]
-    fc: dict[int, Any] = {}
+    values: dict[int, Any] = {}
     sums: dict[int, Any] = {}
     for fitted in fitted_blocks(model):
         block = fitted.block
         counted = block.kind.counted(block, fitted.leaf, emit[block.name], about["emit"][block.name])
-        into = sums if is_quantity(block.kind) else fc
+        into = sums if is_quantity(block.kind) else values
         into |= zip(block.members, counted, strict=True)
     names = model._schema.names
-    return Counts(parts["mix"][0], *({names[j]: found[j] for j in sorted(found)} for found in (fc, sums)))
+    return Counts(parts["mix"][0], *({names[j]: found[j] for j in sorted(found)} for found in (values, sums)))
 
 
 # ---- the joint table ---------------------------------------------------------------------------------------------
@@ -368,23 +354,6 @@ def _check_marginals(model: Mixture, chunk: Chunk, params: Params, completions: 
 
 
 # ---- what is shown -----------------------------------------------------------------------------------------------
-
-
-class Grid(NamedTuple):
-    """A small table to show: a caption, a head and rows of text; the first `n_labels` columns are no numbers."""
-
-    caption: str
-    head: list[str]
-    rows: list[list[str]]
-    n_labels: int = 1
-
-
-class Section(NamedTuple):
-    """An iteration as shown: its title, grids, and what it gained."""
-
-    title: str
-    grids: list[Grid]
-    result: str
 
 
 def _sections(explanation: Explanation) -> list[Section]:
@@ -477,15 +446,15 @@ def _counts_grid(explanation: Explanation, step: Iteration) -> Grid:
     if plus:  # a prior on the variance does not move the mean
         numbers = any("squares" in values for values in step.counts.sums.values())
         plus += " (to numbers: for their variance, not for their mean)." if numbers else "."
-    caption = f"Counting: the weights in each class, and of those with each value.{plus}"
+    caption = f"Counting: the sums of the weights in each class, and of those with each value.{plus}"
     return Grid(caption, _head(explanation), rows)
 
 
 def _counts_rows(counts: Counts) -> Iterator[tuple[str, Floats]]:
-    yield "cc", counts.cc
-    for column, values in counts.fc.items():
+    yield "rows", counts.classes
+    for column, values in counts.values.items():
         for value, numbers in values.items():
-            yield f"fc[{column} = {value}]", numbers
+            yield f"count of {column} = {value}", numbers
     for column, values in counts.sums.items():
         for what, numbers in values.items():
             yield f"{what} of {column}", numbers
@@ -506,26 +475,3 @@ def _sum(value: float, pseudo: float) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.6f}"
-
-
-def _text(explanation: Explanation) -> str:
-    """Return all sections as text."""
-    n_rows, n_classes = len(explanation.row_weight), len(explanation.class_names)
-    lines = [f"EM by numbers: {n_rows} rows, {n_classes} classes, {explanation.assign} assignment"]
-    for section in _sections(explanation):
-        lines += ["", section.title, "-" * len(section.title)]
-        for grid in section.grids:
-            lines += [*wrap(grid.caption, WIDTH), *_grid_lines(grid), ""]
-        lines[-1:] = ["", section.result] if section.result else []
-    return "\n".join(lines)
-
-
-def _grid_lines(grid: Grid) -> Iterator[str]:
-    """Yield aligned lines, numbers to the right; a grid without rows has none."""
-    widths = [max(map(len, column)) for column in zip(grid.head, *grid.rows, strict=True)]
-    for row in (grid.head, *grid.rows):
-        cells = (
-            f"{cell:<{width}}" if j < grid.n_labels else f"{cell:>{width}}"
-            for j, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield ("  " + "  ".join(cells)).rstrip()

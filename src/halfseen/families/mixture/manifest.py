@@ -14,7 +14,6 @@ FAMILY = Family(
         "LatentClass": "latent_class",
         "NaiveBayes": "naive_bayes",
     },
-    public={"explain": "explain"},
     models={"classes": "latent classes", "gaussian": "Gaussian mixtures"},
     verbs=(
         "fit",

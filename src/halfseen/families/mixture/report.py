@@ -104,7 +104,8 @@ def _next_steps(model: Any, material: TableMaterial) -> Steps:
     target = files or ("MODEL.halfseen", "DATA")
     steps = []
     if not supervised and len(model.weights_) > 1 and _unnamed(model):
-        steps.append(Step("Give the classes names that your readers know, after what marks them."))
+        names = " ".join(f"{k}=NAME" for k in range(min(len(model.weights_), 3)))
+        steps.append(Step("Give the classes names, after what marks them:", f"halfseen rename {target[0]} {names}"))
     what = "Predict the class of new rows" if supervised else "Write the class of every row, with its probability"
     steps.append(
         Step(f"{what}:", f"halfseen predict {target[0]} {'NEW_ROWS' if supervised else target[1]} -o classes.csv")

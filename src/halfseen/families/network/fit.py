@@ -36,6 +36,7 @@ from halfseen.families.network.model import (
 )
 from halfseen.families.network.reading import Plan
 from halfseen.kinds.categorical import half_even_shares
+from halfseen.kinds.doubts import marks_notes
 from halfseen.leaves import Frozen, Leaf, Tables
 from halfseen.leaves.leaf import NO_MASS, Floats, frozen
 from halfseen.leaves.limits import Params
@@ -370,7 +371,7 @@ class NetworkFit(NetworkMethods):
 
     def _notes(self, found: FittedNetwork) -> list[str]:
         """Name variables with a single state, rows of tables without any count, and rows without any observation."""
-        notes = blank_notes(found.n_blank)
+        notes = blank_notes(found.n_blank) + marks_notes(found.states.items())
         for v, name in enumerate(found.graph.names):
             if found.graph.cards[v] == 1:
                 notes.append(f"variable {name!r} has one state: it carries no information")

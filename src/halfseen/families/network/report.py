@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import product
@@ -17,8 +18,27 @@ from halfseen.app.report.checks import converged, events, likelihood, missing_ch
 from halfseen.app.report.errors import errors
 from halfseen.app.report.material import Material
 from halfseen.app.report.missing_values import ASSUMED, missing_patterns
-from halfseen.app.report.parts import Check, Checks, Figure, Grid, Heat, HeatCell, HeatRow, Part, Section, Text
-from halfseen.app.report.sections import reproduce
+from halfseen.app.report.next_steps import files_of
+from halfseen.app.report.parts import (
+    Beside,
+    Card,
+    Cards,
+    Check,
+    Checks,
+    Facts,
+    Figure,
+    Grid,
+    Heat,
+    HeatCell,
+    HeatRow,
+    Part,
+    Section,
+    Step,
+    Steps,
+    Text,
+    Trait,
+)
+from halfseen.app.report.sections import methods, reproduce
 from halfseen.app.report.words import count, cut, listed, number, percent, plural
 from halfseen.data import read, row_weight
 from halfseen.families.network.report_graph import drawn
@@ -26,6 +46,9 @@ from halfseen.families.network.report_graph import drawn
 MOST_TABLES = 40  # variables whose tables are shown
 MOST_ROWS = 24  # rows of a table that are shown
 MOST_EDGES = 40
+MOST_CARDS = 9  # states of a hidden variable that have cards
+MOST_QUERIES = 4
+N_TRAITS = 3
 RARE = 5  # expected rows below which a row of a table is uncertain
 
 
@@ -37,6 +60,36 @@ class NetworkMaterial(Material):
         """Read the table once; a file may have a weight column."""
         source = read(X)
         return cls(model, source, y, source.weight if sample_weight is None else sample_weight, *more)
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return rows and variables."""
+        return [("Rows", count(self.X.n_rows)), ("Variables", count(len(self.model.nodes_)))]
+
+    @cached_property
+    def marginals(self) -> dict[str, list[tuple[str, float]]]:
+        """The states of every variable with their probabilities."""
+        return {name: self.given(name) for name in self.model.nodes_}
+
+    def given(self, name: str, evidence: dict[str, Any] | None = None) -> list[tuple[str, float]]:
+        """Return the states of a variable with their probabilities, given evidence."""
+        found = self.model.query([name], evidence)
+        return list(zip(map(str, found.states[name]), np.asarray(found).tolist(), strict=True))
+
+    @cached_property
+    def colours(self) -> dict[str, int]:
+        """The colours of the states of the hidden variable, where there is one."""
+        return {f"{self.hidden} {state}": k for k, state in enumerate(self.hidden_states)}
+
+    @property
+    def hidden(self) -> str:
+        """The hidden variable whose states have cards; empty where there is none, or several."""
+        names = self.model.hidden_
+        return names[0] if len(names) == 1 and len(self.model.states_[names[0]]) <= MOST_CARDS else ""
+
+    @property
+    def hidden_states(self) -> list[Any]:
+        """Its states."""
+        return list(self.model.states_[self.hidden]) if self.hidden else []
 
     @cached_property
     def weight(self) -> Any:
@@ -92,8 +145,53 @@ def answer(model: Any, material: NetworkMaterial) -> Section:
     if strong and strong[0][1] > 0:
         words = [f"{cut(model.nodes_[p])} -> {cut(model.nodes_[v])}" for (p, v), _ in strong]
         sentences.append(f"Strongest {'link' if len(words) == 1 else 'links'}: {listed(words)}.")
+    figures = [(count(len(model.nodes_)), "variables"), (count(len(model.edges_)), "edges")]
+    figures.append((count(model.n_parameters_), "free parameters"))
     checks = sorted(_checks(model, material), key=lambda check: check.fine)
-    return Section("answer", "The answer", " ".join(sentences), [Checks(checks, "Before you rely on it")])
+    parts: list[Part] = [_cards(material) if material.hidden else Facts(figures), _next_steps(model, material)]
+    return Section("answer", "Summary", " ".join(sentences), [*parts, Checks(checks, "Before you rely on it")])
+
+
+def _cards(material: NetworkMaterial) -> Cards:
+    """Return a card for each state of the hidden variable: its share, and what marks it."""
+    total, cards = float(material.weight.sum()), []
+    for k, (state, (shown, share)) in enumerate(
+        zip(material.hidden_states, material.marginals[material.hidden], strict=True)
+    ):
+        name = f"{material.hidden} {shown}"
+        about = f"about {plural(share * total, 'row')}"
+        cards.append(Card(name, share, percent(share), _traits(material, state), about, k=k))
+    return Cards(cards, f"The states of {cut(material.hidden)}, which is hidden, and what marks them")
+
+
+def _traits(material: NetworkMaterial, state: Any) -> list[Trait]:
+    """Return the states of other variables that are most unusual given a state of the hidden one."""
+    found = []
+    for name in material.model.nodes_:
+        if name == material.hidden:
+            continue
+        pairs = zip(material.given(name, {material.hidden: state}), material.marginals[name], strict=True)
+        gain, words, share, overall = max((own[1] - all_[1], own[0], own[1], all_[1]) for own, all_ in pairs)
+        found.append((-gain, Trait(name, f"{words} in {percent(share)}", percent(overall))))
+    return [trait for _, trait in sorted(found, key=lambda one: one[0])[:N_TRAITS]]
+
+
+def _next_steps(model: Any, material: NetworkMaterial) -> Steps:
+    model_file, data = files_of(model, material) or ("MODEL.halfseen", "DATA")
+    steps = [Step("Ask for the probability of a variable, given what is known of others:", _asked(model, model_file))]
+    if material.hidden:
+        steps.append(
+            Step("Write the most likely states of all rows:", f"halfseen predict {model_file} {data} -o states.csv")
+        )
+    if material.missing_values.n_missing:
+        steps.append(Step("Fill in the missing values:", f"halfseen impute {model_file} {data} -o filled.csv"))
+    return Steps(steps)
+
+
+def _asked(model: Any, model_file: str) -> str:
+    parent, child = model.edges_[0] if model.edges_ else (model.nodes_[0], None)
+    given = "" if child is None else f" --given {shlex.quote(f'{child}={model.states_[child][-1]}')}"
+    return f"halfseen query {model_file} {shlex.quote(str(parent))}{given}"
 
 
 def _checks(model: Any, material: NetworkMaterial) -> Iterator[Check]:
@@ -118,9 +216,13 @@ def _checks(model: Any, material: NetworkMaterial) -> Iterator[Check]:
 
 def network(model: Any, material: NetworkMaterial) -> Section:
     """The drawing, and the strength of the edges."""
-    picture = drawn(model._graph, model.hidden_, {edge: share**0.5 for edge, share in material.carried.items()})
-    caption = "Parents are above their children; wider edges are stronger. Hidden variables are dashed."
-    parts: list[Part] = [Figure(picture, caption)]
+    strength = {edge: share**0.5 for edge, share in material.carried.items()}
+    picture = drawn(model._graph, model.hidden_, strength, material.marginals)
+    caption = (
+        "Parents are above their children; wider edges are stronger. Hidden variables are dashed. Bars are the "
+        "probabilities of states when nothing is known."
+    )
+    parts: list[Part] = [Figure(picture, caption, wide=True), *_queries(model, material)]
     ranked = sorted(material.carried.items(), key=lambda one: (-one[1], one[0]))
     if ranked:
         names = model.nodes_
@@ -134,11 +236,33 @@ def network(model: Any, material: NetworkMaterial) -> Section:
     return Section("network", "The network", "", parts)
 
 
+def _queries(model: Any, material: NetworkMaterial) -> list[Part]:
+    """Return answers to questions along the strongest edges: from the effect, in its rarer state, to the cause."""
+    strong = sorted(material.carried.items(), key=lambda one: (-one[1], one[0]))[:MOST_QUERIES]
+    rows = []
+    for (p, v), _ in strong:
+        cause, effect = model.nodes_[p], model.nodes_[v]
+        rarest = min(range(len(model.states_[effect])), key=lambda i: material.marginals[effect][i][1])
+        state, share = model.states_[effect][rarest], material.marginals[effect][rarest][1]
+        if share > 0:
+            known = material.given(cause, {effect: state})
+            rows.append([f"{cause}, given {effect} = {state}", _spelled(known), _spelled(material.marginals[cause])])
+    if not rows:
+        return []
+    caption = "Along the strongest edges, from the rarest state of the child back to its parent"
+    head = ["question", "answer", "when nothing is known"]
+    return [Grid(caption, head, rows, "What the network answers", frozenset({1, 2}))]
+
+
+def _spelled(states: list[tuple[str, float]]) -> str:
+    ranked = sorted(states, key=lambda one: -one[1])
+    return ", ".join(f"{cut(name, 20)} {percent(share)}" for name, share in ranked[:4])
+
+
 def tables(model: Any, material: NetworkMaterial) -> Section:
     """The tables as heat maps: cells above the overall share of the state are warm, those below cold."""
-    parts: list[Part] = []
     order = [model.nodes_[v] for v in model._graph.order]
-    parts.extend(_heat(model, material, name) for name in order[:MOST_TABLES])
+    parts: list[Part] = [Beside([_heat(model, material, name) for name in order[:MOST_TABLES]])]
     if len(order) > MOST_TABLES:
         parts.append(Text(f"{len(order) - MOST_TABLES} more tables are not shown; model.table(name) returns them."))
     lead = "P(variable | parents). Colours show how far a cell is above or below the overall share of the state."
@@ -175,5 +299,5 @@ def missing_values(model: Any, material: NetworkMaterial) -> Section | None:
     return Section("missing", "Missing values", lead, [missing_patterns(material), Text(ASSUMED)])
 
 
-SECTIONS = [answer, network, tables, missing_values, errors, reproduce]
+SECTIONS = [answer, network, tables, missing_values, errors, methods, reproduce]
 MATERIAL = NetworkMaterial.gathered

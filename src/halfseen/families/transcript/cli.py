@@ -61,7 +61,7 @@ def fit(request: Mapping[str, Any]) -> Fitted:
     model.fit(
         table.drop_columns(reading["ignore"]), _transcripts(reading), groups=reading["group"], time=reading["time"]
     )
-    return Fitted(model, table, reading)
+    return Fitted(model, (table.drop_columns(reading["ignore"]), _transcripts(reading)), reading)
 
 
 def _estimator(request: Mapping[str, Any], dictionary: Any, audio: bool) -> TranscriptAligner:
@@ -198,6 +198,8 @@ def _check_kind(path: str, reading: Mapping[str, Any]) -> None:
 
 def _align_audio(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     corpus = _corpus(request["data"], reading, model._lexicon.pronunciations or set(model.units_))
+    if request["output"] != "-":
+        _check_targets(corpus, request)
     found = model.set_params(too_short="skip").align(corpus, corpus.transcripts)
     for recording, one in zip(corpus.recordings, found, strict=True):
         if one is None:
@@ -220,6 +222,15 @@ def _align_audio(model: TranscriptAligner, reading: Mapping[str, Any], request: 
             texts = None if listed[0][0].end is None else [recording.text for recording, _ in listed]
             write(path, [one for _, one in listed], texts)
     console.note(f"{len(by_file)} recording{'s' if len(by_file) != 1 else ''} aligned: {output}")
+
+
+def _check_targets(corpus: AudioFolder, request: Mapping[str, Any]) -> None:
+    """Refuse to overwrite files next to the recordings: they may be transcripts made by hand."""
+    folder = Path(request["data"]) if Path(request["data"]).is_dir() else Path(request["data"]).parent
+    for recording in corpus.recordings:
+        for path in _targets(request["output"], recording, request["format"]):
+            if path.exists() and folder.resolve() in path.resolve().parents:
+                raise ParameterError(f"-o: {path} is next to the recordings and would be lost. Name another folder.")
 
 
 def _targets(output: str, recording: Recording, form: str) -> list[Path]:
@@ -283,20 +294,22 @@ def _rows(request: Mapping[str, Any], rows: Sequence[tuple[str, Segment]]) -> No
 
 def score(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the log-likelihood of utterances; transcripts of a table are those of the fit."""
+    group, time = model._marks
+    found = model.score_samples(*data(model, reading, request).X, groups=group, time=time)
+    total = float(found.sum())
+    return {"utterances": float(len(found)), "loglik": total, **estimate_of(model), "per utterance": total / len(found)}
+
+
+def data(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Fitted:
+    """Return the utterances and their transcripts; those of a table are those of the fit."""
     reading = _read_as(model, reading)
     _check_kind(request["data"], reading)
     if is_audio(request["data"]):
         corpus = _corpus(request["data"], reading, model._lexicon.pronunciations or set(model.units_))
-        features: Any = corpus
-        found = model.score_samples(features, corpus.transcripts)
-    else:
-        table = _table(request["data"], {**reading, "sql": request["sql"]})
-        kept = [name for name in (*model._schema.names, reading["group"], reading["time"]) if name is not None]
-        found = model.score_samples(
-            table.select(kept), _transcripts(reading), groups=reading["group"], time=reading["time"]
-        )
-    total = float(found.sum())
-    return {"utterances": float(len(found)), "loglik": total, **estimate_of(model), "per utterance": total / len(found)}
+        return Fitted(model, (corpus, corpus.transcripts))
+    table = _table(request["data"], {**reading, "sql": request.get("sql")})
+    kept = [name for name in (*model._schema.names, reading["group"], reading["time"]) if name is not None]
+    return Fitted(model, (table.select(kept), _transcripts(reading)))
 
 
 # ---- results --------------------------------------------------------------------------------------------------------
@@ -353,3 +366,11 @@ def code(model: TranscriptAligner) -> str:
         lines.append(f"table = ...  # the rows of {reading['data']}")
         lines.append(f"model = hs.TranscriptAligner({', '.join(given)}).fit(table, transcripts{marks})")
     return "\n".join([*lines, "print(model.describe())"])
+
+
+def code_of_data(model: TranscriptAligner) -> str:
+    """Return what the Python of a fit calls the data: recordings have their transcripts, other features do not."""
+    reading = model._origin.reading
+    if reading is None:
+        return "features, y=transcripts"
+    return "corpus" if is_audio(reading["data"]) else "table, y=transcripts"

@@ -23,7 +23,7 @@ FAMILY = Family(
     },
     models={"transcript": "transcripts"},
     component=("unit", "units"),
-    verbs=("fit", "align", "score"),
+    verbs=("fit", "align", "score", "data"),
     options={
         "fit": (
             GROUP,
@@ -64,8 +64,9 @@ FAMILY = Family(
             "glob": A_FOLDER,
             "restarts": ONE_START,
             "criterion": ONE_START,
-            "report": "transcripts have no report. Use halfseen align, or plot_alignment in Python for a picture",
         },
         "score": {"memory": "recordings are read one by one", "weight": "all recordings count alike", "glob": A_FOLDER},
+        "report": {"cost": "it has no classes to decide on"},
     },
+    reports={"TranscriptAligner": "Report on transcript alignment"},
 )

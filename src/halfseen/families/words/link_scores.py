@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from halfseen.errors import DataError
-from halfseen.families.words.bitext import Gold, read_links
+from halfseen.families.words.bitext import Gold, read_gold, read_links
 
 __all__ = ["LinkScores", "score_links"]
 
@@ -40,8 +41,8 @@ def score_links(found: Any, sure: Any, possible: Any = None) -> LinkScores:
     ----------
     found : list of links of each pair, or path of a Pharaoh file
         Links are (source index, target index), counted from 0.
-    sure : the same
-        Links that must be found.
+    sure : the same, or path of a file that `read_gold` reads
+        Links that must be found. A file of links made by hand has the possible ones too.
     possible : the same, optional
         Links that may be found, in addition to the sure ones. By default none.
 
@@ -51,11 +52,20 @@ def score_links(found: Any, sure: Any, possible: Any = None) -> LinkScores:
     0.25
     """
     given = read_links(found)
-    gold = Gold(read_links(sure), read_links(sure if possible is None else possible))
+    gold = _gold(sure, possible, len(given))
     for name, links in (("sure", gold.sure), ("possible", gold.possible)):
         if len(links) != len(given):
             raise DataError(f"there are links of {len(given):,} pairs, and {name} links of {len(links):,}.")
     return compared(given, gold)
+
+
+def _gold(sure: Any, possible: Any, n_pairs: int) -> Gold:
+    """Return gold links: two lists or files, or a file that has both."""
+    if possible is None and isinstance(sure, Gold):
+        return sure
+    if possible is None and isinstance(sure, str | os.PathLike):
+        return read_gold(sure, n_pairs)
+    return Gold(read_links(sure), read_links(sure if possible is None else possible))
 
 
 def compared(found: Sequence[Collection[tuple[int, int]]], gold: Gold) -> LinkScores:

@@ -256,11 +256,13 @@ class WordAlignerMethods(Estimator):
         return convergence.described(self, "\n".join(lines))
 
     def _frequent(self, n: int = 10) -> list[tuple[str, list[tuple[str, float]]]]:
-        """Return the words that stand together with most others, each with its best translations."""
+        """Return the words that stand together with most others, each with its best translations; no punctuation."""
         reverse = "forward" not in self._learned
         rows = self._learned["reverse" if reverse else "forward"].rows
         words = self.target_words_ if reverse else self.source_words_
-        chosen = np.sort(np.argsort(-rows.sizes[1:], kind="stable")[:n])
+        ranked = np.argsort(-rows.sizes[1:], kind="stable").tolist()
+        telling = [k for k in ranked if any(letter.isalnum() for letter in words[k])] or ranked
+        chosen = np.sort(telling[:n])
         found = [(words[k], self.translations(words[k], 3, reverse=reverse)) for k in chosen.tolist()]
         return [(word, [(other, p) for other, p in listed if p >= SHOWN_SHARE]) for word, listed in found]
 

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import islice
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from halfseen.app.report.charts.links import links as drawn_links
 from halfseen.app.report.checks import events, likelihood
-from halfseen.app.report.figures import svg
 from halfseen.app.report.material import Material
-from halfseen.app.report.parts import Check, Checks, Figure, Grid, Part, Section
+from halfseen.app.report.next_steps import files_of
+from halfseen.app.report.parts import Beside, Check, Checks, Facts, Figure, Grid, Part, Section, Step, Steps
 from halfseen.app.report.sections import reproduce
 from halfseen.app.report.words import count, percent, plural
 from halfseen.families.words.bitext import read_pairs
-from halfseen.families.words.plots import plot_links
 
 MOST_PAIRS = 2000  # read
-DRAWN = 4  # pairs drawn
-LONGEST = 18  # words of a side that are drawn
+LONGEST = 16  # words of a side that are drawn
+EXAMPLES = (("good", 0.9), ("typical", 0.5), ("typical", 0.45), ("doubtful", 0.1))  # places among pairs by certainty
 SHOWN = 40  # words of the lexicon
 WORST = 8
 ODD = 5.0  # robust standard deviations below the other pairs
@@ -37,6 +37,16 @@ class PairMaterial(Material):
         pairs = [pair for _, pair in islice(read_pairs(*given), MOST_PAIRS)]
         return cls(model, pairs, None, sample_weight, *more)
 
+    def facts(self) -> list[tuple[str, str]]:
+        """Return the pairs that the page is about, and those of the fit where they are more."""
+        fitted = self.model._n_pairs
+        read = (
+            f"the first {count(len(self.X))} of {count(fitted)}"
+            if len(self.X) == MOST_PAIRS < fitted
+            else count(len(self.X))
+        )
+        return [("Pairs", read)]
+
     @cached_property
     def links(self) -> list[Any]:
         """The links of every pair."""
@@ -48,6 +58,15 @@ class PairMaterial(Material):
         """The probabilities of links."""
         found: list[Any] = self.model.align_proba(self.X)
         return found
+
+    @cached_property
+    def certainty(self) -> Any:
+        """The mean probability of the links of each pair; NaN without any."""
+        found = [
+            np.mean([proba[i, j] for i, j in links]) if links else np.nan
+            for links, proba in zip(self.links, self.proba, strict=True)
+        ]
+        return np.array(found)
 
     @cached_property
     def per_word(self) -> Any:
@@ -72,25 +91,48 @@ def _lists(pair: Any) -> tuple[list[str], list[str]]:
 
 
 def answer(model: Any, material: PairMaterial) -> Section:
-    """Two sentences, and checks of reliability."""
+    """Two sentences, figures, what to do next, and checks of reliability."""
     n_links = sum(map(len, material.links))
     words = sum(len(pair[1]) for pair in material.X)
     linked = sum(len({j for _, j in links}) for links in material.links)
+    n_read, n_fitted = len(material.X), model._n_pairs
     sentences = [
-        f"{count(n_links)} links were found in {plural(len(material.X), 'pair')}; "
+        f"{count(n_links)} links were found in {plural(n_read, 'pair')}; "
         f"{percent(linked / max(words, 1))} of the target words have a link.",
-        f"The model ({model.model}) was fitted to {plural(model._n_pairs, 'pair')}, with "
+        f"The model ({model.model}) was fitted to {plural(n_fitted, 'pair')}, with "
         f"{count(len(model.source_words_))} source and {count(len(model.target_words_))} target words.",
     ]
+    if n_read == MOST_PAIRS < n_fitted:
+        sentences.append(f"To stay short, this page looks at the first {count(MOST_PAIRS)} pairs.")
+    figures = Facts(
+        [
+            (count(n_links), "links"),
+            (percent(linked / max(words, 1)), "of the target words linked"),
+            (percent(_sure(material)), "of the links with a probability above 0.9"),
+        ]
+    )
+    model_file, data = files_of(model, material) or ("MODEL.halfseen", "SOURCE")
+    target = (model._origin.reading or {}).get("target") or ("" if model._origin.reading else "TARGET")
+    align = f"halfseen align {model_file} {data} {target}".rstrip() + " -o links.txt"
+    steps = [
+        Step("Write the links of all pairs:", align),
+        Step("Look at the pairs listed under 'Pairs to check', and drop those that are no translations."),
+    ]
     checks = sorted(_checks(model, material), key=lambda check: check.fine)
-    return Section("answer", "The answer", " ".join(sentences), [Checks(checks, "Before you rely on it")])
+    parts: list[Part] = [figures, Steps(steps), Checks(checks, "Before you rely on it")]
+    return Section("answer", "Summary", " ".join(sentences), parts)
+
+
+def _sure(material: PairMaterial) -> float:
+    """Return the share of links with a high probability."""
+    shares = [proba[i, j] for links, proba in zip(material.links, material.proba, strict=True) for i, j in links]
+    return float(np.mean(np.array(shares) > 0.9)) if shares else 0.0
 
 
 def _checks(model: Any, material: PairMaterial) -> Iterator[Check]:
     yield from likelihood(model)
     yield from events(model)
-    shares = [proba[i, j] for links, proba in zip(material.links, material.proba, strict=True) for i, j in links]
-    sure = float(np.mean(np.array(shares) > 0.9)) if shares else 0.0
+    sure = _sure(material)
     yield Check(sure > 0.5, "Sure links", f"{percent(sure)} of the links have a probability above 0.9.")
     text = f"{plural(len(material.odd), 'pair')} fit far worse than the others; they may not be translations."
     yield Check(not len(material.odd), "Odd pairs", text)
@@ -105,28 +147,48 @@ def _form(model: Any, words: Any) -> list[str]:
 
 
 def pairs(model: Any, material: PairMaterial) -> Section:
-    """Some pairs, drawn."""
-    chosen = [p for p, (s, t) in enumerate(map(_lists, material.X)) if 2 < len(s) <= LONGEST and 2 < len(t) <= LONGEST]
+    """Some pairs, drawn: a good one, two typical ones and a doubtful one."""
     parts: list[Part] = []
-    for p in chosen[:DRAWN]:
+    for word, p in _examples(material):
         source, target = _lists(material.X[p])
-        draw = partial(_drawn, source, target, material.links[p], material.proba[p])
-        size = (1.6 + 0.36 * len(target), 1.3 + 0.3 * len(source))
-        drawn = svg(draw, f"pair{p}", size, f"links of line {p + 1}")
-        parts.append(Figure(drawn, f"Line {p + 1}: {' '.join(source)}"))
-    lead = "Dots are links, shades their probabilities." if parts else "No pair is short enough to be drawn."
-    return Section("pairs", "Pairs and their links", lead, parts)
+        label = f"Links of line {p + 1} as a matrix: {len(material.links[p])} links."
+        drawing = drawn_links(source, target, material.links[p], material.proba[p], label)
+        sure = f"the links have a mean probability of {material.certainty[p]:.2f}"
+        parts.append(Figure(drawing, f"{' '.join(source)}", f"Line {p + 1}, {word}: {sure}"))
+    lead = (
+        f"Dots are links, shades their probabilities. Of the pairs of 4 to {LONGEST} words, ordered by the mean "
+        "probability of their links: one from the best tenth, two from the middle, one from the worst tenth."
+    )
+    if not parts:
+        lead = f"No pair has 4 to {LONGEST} words on both sides, as a drawing needs."
+    return Section("pairs", "Pairs and their links", lead, [Beside(parts)] if parts else [])
 
 
-def _drawn(source: list[str], target: list[str], links: Any, proba: Any, ax: Any) -> Any:
-    return plot_links(source, target, links, proba, ax=ax)
+def _examples(material: PairMaterial) -> list[tuple[str, int]]:
+    """Return pairs to draw, by what they are examples of; each once."""
+    sizes = [(len(s), len(t)) for s, t in map(_lists, material.X)]
+    fit = [
+        p
+        for p, (s, t) in enumerate(sizes)
+        if min(s, t) >= 4 and max(s, t) <= LONGEST and np.isfinite(material.certainty[p])
+    ]
+    fit = fit or [p for p, (s, t) in enumerate(sizes) if min(s, t) >= 1 and max(s, t) <= LONGEST]
+    order = sorted(fit, key=lambda p: (float(np.nan_to_num(material.certainty[p])), p))
+    found: dict[int, str] = {}
+    for word, place in EXAMPLES:
+        if order:
+            found.setdefault(order[round(place * (len(order) - 1))], word)
+    return [(word, p) for p, word in found.items()]
 
 
 def lexicon(model: Any, material: PairMaterial) -> Section:
     """Translations of the words that occur together with the most other words."""
-    rows = [[word, ", ".join(f"{other} {p:.2f}" for other, p in found)] for word, found in model._frequent(SHOWN)]
+    frequent = [(word, found) for word, found in model._frequent(2 * SHOWN) if any(map(str.isalpha, word))][:SHOWN]
+    rows = [[word, ", ".join(f"{other} {p:.2f}" for other, p in found)] for word, found in frequent]
     grid = Grid("Their most probable translations", ["word", "translations"], rows, "Lexicon", frozenset({1}))
-    return Section("lexicon", "The lexicon", "Words that occur together with the most other words.", [grid])
+    return Section(
+        "lexicon", "The lexicon", "Words that occur together with the most other words, without punctuation.", [grid]
+    )
 
 
 def order(model: Any, material: PairMaterial) -> Section | None:

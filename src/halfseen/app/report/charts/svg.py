@@ -12,6 +12,8 @@ LEFT, RIGHT, TOP, BOTTOM = 52.0, 12.0, 30.0, 40.0  # margins around the axes
 LETTER = 5.8  # mean width of a letter of 11 units
 N_COLOURS = 8  # of classes, as in `plots.style`; the page has them as --c0 to --c7
 
+UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"))  # of large numbers, whose digits would not fit beside an axis
+
 Tick = tuple[float, str]
 
 
@@ -53,14 +55,17 @@ def ticks(low: float, high: float, most: int = 5) -> list[Tick]:
     Examples
     --------
     >>> ticks(0.0, 1.0, 3)
-    [(0.0, '0'), (0.5, '0.5'), (1.0, '1')]
+    [(0.0, '0.0'), (0.5, '0.5'), (1.0, '1.0')]
+    >>> ticks(1e6, 2e6, 1)
+    [(1000000.0, '1M'), (2000000.0, '2M')]
     """
     rough = (high - low) / most
     size = 10.0 ** floor(log10(rough))
     step = next(factor * size for factor in (1, 2, 5, 10) if factor * size >= rough * (1 - 1e-9))
-    decimals = max(0, -floor(log10(step) + 1e-9))
     first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
-    return [(i * step, f"{i * step:,.{decimals}f}".replace("-", "−")) for i in range(first, last + 1)]
+    unit, letter = next((one for one in UNITS if max(abs(low), abs(high)) >= one[0]), (1.0, ""))
+    decimals = max(0, -floor(log10(step / unit) + 1e-9))
+    return [(i * step, f"{i * step / unit:,.{decimals}f}{letter}".replace("-", "−")) for i in range(first, last + 1)]
 
 
 def element(name: str, inside: str = "", /, **attributes: object) -> str:
@@ -90,12 +95,13 @@ def title(words: str) -> str:
     return f"<title>{escape(words)}</title>"
 
 
-def drawing(elements: Iterable[str], width: float, height: float, label: str) -> str:
-    """Return a picture of these elements; `label` is for screen readers."""
+def drawing(elements: Iterable[str], width: float, height: float, label: str, natural: bool = False) -> str:
+    """Return a picture of these elements, enlarged where there is room, or `natural`; `label` is for screen readers."""
+    size = "natural" if natural else "chart"
     head = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
     body = "".join(elements)
     return (
-        f'<svg role="img" aria-label="{escape(label)}" class="chart" {head} xmlns="http://www.w3.org/2000/svg" '
+        f'<svg role="img" aria-label="{escape(label)}" class="{size}" {head} xmlns="http://www.w3.org/2000/svg" '
         f'font-size="11" fill="currentColor">{body}</svg>'
     )
 
