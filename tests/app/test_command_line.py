@@ -880,6 +880,19 @@ def test_safe_csv_guards_texts_of_every_verb_that_writes_rows(survey, tmp_path):
     assert "drawn_class: the class that each row was drawn from" in halfseen("sample", model).stderr
 
 
+def test_quotes_as_characters(tmp_path):
+    path, model = tmp_path / "says.csv", tmp_path / "m.halfseen"
+    path.write_text("said,n\n" + 'x,1\n"y,2\nx,3\n"y,2\n' * 4)
+    assert (
+        'a quote (") is opened and never closed. Correct the line, or add --no-quotes.'
+        in halfseen("fit", path, code=1).stderr
+    )
+    done = halfseen("fit", path, "-k", 1, "--no-quotes", "-o", model)
+    assert '"y' in done.stderr
+    assert halfseen("predict", model, path).stdout.count("class 0") == 17
+    assert "quotes=False" in halfseen("info", model, "--code").stdout
+
+
 def test_tables_of_a_model_fitted_to_a_file_are_in_pandas_in_python(tmp_path):
     from tests.app.in_process import run
 

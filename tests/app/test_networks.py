@@ -10,6 +10,7 @@ import pytest
 import halfseen as hs
 from halfseen.errors import ModelFileError
 from halfseen.families.network.report_graph import drawn
+from tests.app.in_process import run
 from tests.app.test_command_line import halfseen, table
 
 pytestmark = pytest.mark.thorough
@@ -255,3 +256,18 @@ def test_options_of_a_class_network_are_refused_for_others(votes):
         assert "add --model class-network" in done.stderr
     done = halfseen("fit", votes / "votes.csv", "--model", "A -> B", "-k", "3", code=2)
     assert "--hidden C=3, or use --model class-network" in done.stderr
+
+
+def test_states_in_a_given_order(tmp_path):
+    rows = ["size,weight", *["low,a", "high,b", "mid,a", "mid,b", "low,a", "high,b"] * 4]
+    (tmp_path / "rows.csv").write_text("\n".join(rows))
+    model = tmp_path / "net.halfseen"
+    fit = ("fit", tmp_path / "rows.csv", "--model", "size -> weight", "-o", model)
+    run(*fit)
+    assert hs.load(model).states_["size"] == ("high", "low", "mid")
+    run(*fit, "--order", "size=low/mid/high")
+    assert hs.load(model).states_["size"] == ("low", "mid", "high")
+    shown = run("query", model, "size").stdout
+    assert shown.index("low") < shown.index("mid") < shown.index("high")
+    assert "--order 'size' is not of the form" in run(*fit, "--order", "size", code=2).stderr
+    assert "high" in run(*fit, "--order", "size=low/mid", code=1).stderr

@@ -34,7 +34,7 @@ def test_a_name_is_shown_wherever_a_class_is(named, tmp_path):
     assert "the first" in run("info", path).stdout
     assert "the first" in run("info", path, "--parameters").stdout
     assert "the first" in run("predict", path, data).stdout
-    assert "the first" in str(model.to_frame())
+    assert "the first" in model.to_frame().to_csv()
     page = tmp_path / "page.html"
     run("report", path, data, "-o", page)
     assert "the first" in page.read_text()

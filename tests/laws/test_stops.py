@@ -198,7 +198,7 @@ def test_an_impossible_start_says_so():
     [
         ("soon", 1e-4, "soft", "stop='soon' is not one of 'gain'"),
         ("assignments", 0.0, "soft", "needs assign='hard', got assign='soft'"),
-        ("counts", 1e-4, "sample", "a sampled run makes max_iter passes"),
+        ("counts", 1e-4, "sample", "a sampled run makes max_iter iterations"),
     ],
 )
 def test_a_rule_that_cannot_work_is_refused(name, tol, mode, said):

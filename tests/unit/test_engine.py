@@ -160,7 +160,7 @@ def test_a_start_that_shrinks_without_a_floor_says_so():
         "mix": np.full((1, 2), 0.5),
         "emit": GaussianParams(np.array([[0.0], [5.5]]), np.array([[1e-3], [1.0]])),
     }
-    with pytest.raises(FitError, match=r"restart 0, pass \d+"):
+    with pytest.raises(FitError, match=r"start 0, iteration \d+"):
         list(islice(steps(model, data, start), 50))
 
 
@@ -170,7 +170,7 @@ def test_a_parameter_that_is_nan_ends_a_fit(mode):
     model = mixture(Gaussian(2, np.zeros(1), np.ones(1)))
     data = Reduced([Chunk(0, np.array([[0.0], [5.0], [6.0]]), np.ones(3))])
     start = {"mix": np.full((1, 2), 0.5), "emit": GaussianParams(np.array([[0.0], [np.nan]]), np.ones((2, 1)))}
-    with pytest.raises(FitError, match=r"restart 0, pass 1"):
+    with pytest.raises(FitError, match=r"start 0, iteration 1"):
         list(islice(steps(model, data, start, Assign.read(mode)), 3))
 
 

@@ -170,6 +170,9 @@ def fit(
         str | None,
         Option("--codes", metavar="NAMES", help="Columns of SPSS or Stata files: use codes, not value labels."),
     ] = None,
+    no_quotes: Annotated[
+        bool, Option("--no-quotes", help="Quotes in CSV are characters like others: they enclose no cells.")
+    ] = False,
     weight: Weight = None,
     sql: Sql = None,
     glob: Glob = None,

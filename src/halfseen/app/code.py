@@ -25,6 +25,8 @@ def python_of(model: Any) -> str:
         data = "table = ...  # the data of this model"
     else:
         given = {name: value for name, value in reading.items() if value and name not in ("data", *OF_FIT)}
+        if "quotes" in given:
+            given["quotes"] = False
         arguments = [repr(reading["data"])] if reading["data"] else []
         arguments += [f"{name}={value!r}" for name, value in given.items()]
         data = f"table = hs.open_table({', '.join(arguments)})"

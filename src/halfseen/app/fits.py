@@ -23,7 +23,7 @@ def outcome(model: Any) -> str:
         return "words were counted; the complement rule has no likelihood"
     restarts = getattr(model, "restarts_", None)
     agree = ""
-    if restarts and restarts["n_init"] > 1:
+    if restarts and restarts["n_init"] > 1 and not unfinished(model):
         agree = f"; {restarts['n_reached_best']} of {restarts['n_init']} starts reached it"
     end = ended(model.stop_reason_, model.n_iter_)
     return f"{likelihood(model)}, {criteria(model)}; {end}{agree}"

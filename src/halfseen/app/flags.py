@@ -15,13 +15,35 @@ PARAMETERS = {  # shared option -> parameters that it sets, if they have other n
     "restarts": ("n_init",),
     "seed": ("random_state",),
     "jobs": ("n_jobs",),
+    "weight": ("sample_weight", "weight"),
     "sql": ("sql", "dialect"),
     "error_kind": ("kind",),
 }
-ROWS = r"\bn_samples=(\d+)(?= is\b)"  # as scikit-learn expects it in Python
-CALL = r"\b\w+\([^()]*\)"  # Python code stays as it is
+OF_FIT = {  # parameters that other verbs may speak of: options of `halfseen fit`
+    "n_components": "--classes",
+    "n_clusters": "--classes",
+    "n_init": "--restarts",
+    "max_iter": "--max-iter",
+    "covariance_type": "--covariance",
+    "weight_kind": "--weight-kind",
+    "variance_floor": "--variance-floor",
+}
+WORDS = {  # what is said of Python -> the same on the command line
+    r"\bn_samples=(\d+)(?= is\b)": r"the number of rows, \1,",  # as scikit-learn expects it in Python
+    r"\(n_samples=(\d+)\)": r"(\1 of them)",
+    r"\bmax_iter or tol\b": "max_iter",
+    r"\bobjective_=": "objective ",
+    r"\bloglik_=": "log-likelihood ",
+    r"\bLatentClass or NaiveBayes, which take\b": "--model classes, which takes",
+    r" on_unparsable='skip' \(--unparsable skip\)": " --unparsable skip",
+    r"\bread the file with (missing=\[[^\]]*\]), or put NaN there": r"set \1",
+    r"\bset quotes=False": "add --no-quotes",
+    r" Or set delimiter=\.": "",
+    r"\bSet unknown= to\b": "Use --unknown to",
+}
+CALL = r"in Python, as \w+=|\b\w+\([^()]*\)"  # Python code stays as it is
 VALUE = (
-    r"\{(?P<pairs>'[^{}]*')\}|\[(?P<items>[^\[\]]+)\]|(?P<none>None\b)|(?=[\w'\".-])"  # what can be typed after a flag
+    r"\{(?P<pairs>'[^{}]*)\}|\[(?P<items>[^\[\]]+)\]|(?P<none>None\b)|(?=[\w'\".-])"  # what can be typed after a flag
 )
 
 
@@ -42,6 +64,8 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
     'the number of rows, 4, is fewer than --classes 9. Lower --classes.'
     >>> in_flags("columns={'zip': 'gaussian'} makes it a quantity; the prior of prior=None is flat", flags)
     '--columns zip=gaussian makes it a quantity; the prior of --prior none is flat'
+    >>> in_flags("If they are hidden, give hidden={'C': 2, 'D': 3}.", {"hidden": "--hidden"})
+    'If they are hidden, give --hidden C=2,D=3.'
     """
     names = "|".join(map(re.escape, flags))
     pattern = rf"{CALL}|\b(?P<set>{names})=(?:{VALUE})|\b(?P<bare>{names})\b(?!=)"
@@ -54,7 +78,9 @@ def in_flags(message: str, flags: Mapping[str, str]) -> str:
             return flags[name]
         return f"{flags[name]} {_typed(found)}"
 
-    return re.sub(pattern, translated, re.sub(ROWS, r"the number of rows, \1,", message))
+    for said, instead in WORDS.items():
+        message = re.sub(said, instead, message)
+    return re.sub(pattern, translated, message)
 
 
 def _typed(found: re.Match[str]) -> str:
@@ -62,7 +88,7 @@ def _typed(found: re.Match[str]) -> str:
     if found["items"]:
         return _listed(found["items"])
     if found["pairs"]:
-        return found["pairs"].replace("': '", "=").replace("', '", ",").strip("'")
+        return re.sub(r"'?, '", ",", re.sub(r"': '?", "=", found["pairs"])).strip("'")
     return "none" if found["none"] else ""
 
 
@@ -116,5 +142,5 @@ def own_flag(verb: str, typed: str, flags: Mapping[str, str]) -> str | None:
 def translator(verb: str, request: Mapping[str, Any]) -> Callable[[str], str]:
     """Return a function that translates messages into the options of a command."""
     family = of_model(request["model"]) if verb == "fit" else None
-    flags = parameter_flags(verb, request["flags"], family)
+    flags = ({} if verb == "fit" else OF_FIT) | parameter_flags(verb, request["flags"], family)
     return lambda message: in_flags(message, flags)

@@ -29,7 +29,7 @@ TASKS = {  # verbs
 }
 SECTIONS = {  # options of verbs
     "Model": ("model", "classes", "names", "criterion", "prior", "ml", "assign"),
-    "Data": ("columns", "ignore", "missing", "codes", "weight", "sql", "glob"),
+    "Data": ("columns", "ignore", "missing", "codes", "no_quotes", "weight", "sql", "glob"),
     "Search and computing": ("restarts", "max_iter", "seed", "jobs", "memory", "on", "dry_run", "resume"),
     "Output": ("output", "report", "format", "safe_csv", "json"),
 }

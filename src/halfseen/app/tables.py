@@ -45,19 +45,26 @@ def reading_of_rows(request: Mapping[str, Any], *options_of: str) -> dict[str, A
         "missing": options.names(request["missing"]),
         "ignore": options.names(request["ignore"]),
         **({"codes": options.names(request["codes"])} if request.get("codes") else {}),
+        **({"quotes": "none"} if request.get("no_quotes") else {}),
         **{name: request[name] for name in options_of},
     }
 
 
 def open_rows(
-    data: str | None, sql: str | None, missing: Sequence[str], glob: str | None = None, **columns: Any
+    data: str | None,
+    sql: str | None,
+    missing: Sequence[str],
+    glob: str | None = None,
+    quotes: str | None = None,
+    **columns: Any,
 ) -> FileTable:
-    """Open a file, a pattern of files or a query."""
+    """Open a file, a pattern of files or a query; `quotes`: "none" where they enclose no cells."""
     if isinstance(data, Pattern):
         glob, data = data.alone(), None
     if data is None and sql is None and glob is None:
         raise ParameterError("name a file to read, or - for standard input.")
-    return open_table(data, glob=glob, sql=sql, missing=missing, **columns)
+    enclose = None if quotes is None else False
+    return open_table(data, glob=glob, sql=sql, missing=missing, quotes=enclose, **columns)
 
 
 def open_to_fit(**reading: Any) -> FileTable:
@@ -186,7 +193,7 @@ def opened(reading: Mapping[str, Any], request: Mapping[str, Any], **columns: An
     """Open the file of a request; missing values are marked as given now, else as in the fit."""
     missing = reading.get("missing", []) if request["missing"] is None else options.names(request["missing"])
     codes = reading.get("codes", ())
-    return open_rows(request["data"], request["sql"], missing, codes=codes, **columns)
+    return open_rows(request["data"], request["sql"], missing, codes=codes, quotes=reading.get("quotes"), **columns)
 
 
 def errors(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> StandardErrors:

@@ -94,7 +94,9 @@ def opened(path: str) -> Any:
     return gzip.open(path, "rb") if is_compressed(path) else open(path, "rb")
 
 
-def read_dialect(path: str, title: str, missing: tuple[str, ...], delimiter: str | None, encoding: str) -> Dialect:
+def read_dialect(
+    path: str, title: str, missing: tuple[str, ...], delimiter: str | None, encoding: str, quotes: bool | None = None
+) -> Dialect:
     """Detect the format of a CSV file from its first lines."""
     head, n_bytes = _first_text(path, title, encoding, HEAD_BYTES)
     if delimiter is None:
@@ -102,7 +104,9 @@ def read_dialect(path: str, title: str, missing: tuple[str, ...], delimiter: str
     elif len(delimiter) != 1:
         raise ParameterError(f"delimiter={delimiter!r} is not one character.")
     dialect = Dialect((), delimiter, ".", encoding.lower(), missing)
-    if delimiter == "\t":
+    if quotes is not None:
+        dialect = replace(dialect, quoting=quotes)
+    elif delimiter == "\t":
         dialect = replace(dialect, quoting=quotes_cells(path, encoding))
     while n_bytes and not _ends(head, dialect):  # the header is longer than what was read
         if n_bytes > LONGEST:

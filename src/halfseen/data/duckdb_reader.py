@@ -477,7 +477,7 @@ def explained(error: Exception, title: str, guessed: bool = False) -> Exception:
             "quoted cell that is not doubled. Write the file anew."
         )
     if "unterminated quote" in said:
-        return DataError(f'{where}: a quote (") is opened and never closed. Correct the line.')
+        return DataError(f'{where}: a quote (") is opened and never closed. Correct the line, or set quotes=False.')
     if extension := re.search(r"extension \W?(\w+)\W? to be loaded|Extension \W?([\w]+)", said):
         name = extension[1] or extension[2]
         return DataError(

@@ -74,6 +74,7 @@ def open_table(
     target: str | None = None,
     delimiter: str | None = None,
     encoding: str = "utf-8",
+    quotes: bool | None = None,
     memory: int | str | None = None,
 ) -> FileTable:
     r"""Open a table in a file, of any size, for `fit`, `predict` and the rest.
@@ -112,6 +113,9 @@ def open_table(
         Of a CSV file; by default detected: comma, semicolon, tab or bar.
     encoding : str, default "utf-8"
         Of a CSV file.
+    quotes : bool, optional
+        Of a CSV file: whether quotes enclose cells; False: they are characters like others. By default they do, except
+        in a tab-separated file with quotes that cannot.
     memory : int or str, optional
         Bytes ("500MB") that a table may take; by default half of the free memory.
 
@@ -137,7 +141,7 @@ def open_table(
     several = _several(path, glob)
     if several:
         title = glob or title
-        scan: Scan = _scan_several(several, title, sql, markers, as_text, delimiter, encoding)
+        scan: Scan = _scan_several(several, title, sql, markers, as_text, delimiter, encoding, quotes)
     elif source is None:
         if not isinstance(sql, str):
             raise ParameterError("open_table: give a path, or a query as sql=.")
@@ -147,7 +151,7 @@ def open_table(
         if _known_suffix(source) in stat_files.SUFFIXES:
             scan = _stat_scan(source, title, sql, markers, as_text, as_codes, limit)
         else:
-            scan = _scan(source, title, sql, markers, as_text, delimiter, encoding)
+            scan = _scan(source, title, sql, markers, as_text, delimiter, encoding, quotes)
     if as_codes and not isinstance(scan, stat_files.StatScan):
         raise ParameterError(f"codes={list(as_codes)} is for files with value labels: {', '.join(WITH_LABELS)}.")
     table = FileTable(scan, memory=limit, weight=weight, target=target, keep=keep)
@@ -453,6 +457,7 @@ def _scan_several(
     text: tuple[str, ...],
     delimiter: str | None,
     encoding: str,
+    quotes: bool | None,
 ) -> Scan:
     """Return the scan of several files of one format."""
     suffix = _known_suffix(files[0])
@@ -465,7 +470,7 @@ def _scan_several(
             raise ParameterError("sql= with several files of text: name them in the query, FROM 'folder/*.csv'.")
 
         def one(path: str, as_text: Sequence[str]) -> CsvScan:
-            scan = _scan(path, path, None, missing, tuple(as_text), delimiter, encoding)
+            scan = _scan(path, path, None, missing, tuple(as_text), delimiter, encoding, quotes)
             assert isinstance(scan, CsvScan)
             return scan
 
@@ -555,6 +560,7 @@ def _scan(
     text: tuple[str, ...],
     delimiter: str | None,
     encoding: str,
+    quotes: bool | None,
 ) -> Scan:
     """Return the scan of a file, by its extension."""
     name = Path(path).name.lower()
@@ -563,7 +569,7 @@ def _scan(
     if name.endswith(OF_TEXT):
         if delimiter is None and ".tsv" in name:
             delimiter = "\t"
-        dialect = read_dialect(path, title, missing, delimiter, encoding)
+        dialect = read_dialect(path, title, missing, delimiter, encoding, quotes)
         scan: Scan = CsvScan(title, path, dialect, text)
         return scan if sql is None else _view(scan, sql, missing, text)
     if name.endswith((".parquet", ".pq")):

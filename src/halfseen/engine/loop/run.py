@@ -216,7 +216,7 @@ def _rounding(step: Step, model: Model) -> float:
 
 
 def _not_finite(step: Step, run: EMRun) -> str:
-    where = f"restart {run.key}, pass {run.n_passes}: the objective is {step.objective}: "
+    where = f"start {run.key}, iteration {run.n_passes}: the objective is {step.objective}: "
     if step.objective == -np.inf:
         start = "the start makes" if run.n_passes == 1 else "the parameters make"
         return where + f"{start} some row impossible. Use a start without zeros, a prior, or a wider given covariance."

@@ -107,7 +107,9 @@ def read_rule(name: str, tol: float, mode: str) -> Rule:
     if mode == "sample" and name != "iterations":
         if name == "gain":
             return never  # the default: draws make every measure noisy, a sampled run has a fixed length
-        raise ParameterError(f"stop={name!r} has no meaning with assign='sample': a sampled run makes max_iter passes.")
+        raise ParameterError(
+            f"stop={name!r} has no meaning with assign='sample': a sampled run makes max_iter iterations."
+        )
     if name == "iterations":
         return never
     if name == "assignments":

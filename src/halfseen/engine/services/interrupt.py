@@ -39,7 +39,7 @@ def deferred_interrupt(wanted: bool = True) -> Iterator[Interrupts]:
         asked.times += 1
         if asked.times > 1:
             raise KeyboardInterrupt
-        log.warning("interrupted: stopping after this pass; interrupt again to stop at once")
+        log.warning("interrupted: stopping after this iteration; interrupt again to stop at once")
 
     mine = wanted and threading.current_thread() is threading.main_thread()
     if not mine or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

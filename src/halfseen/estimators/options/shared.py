@@ -108,8 +108,8 @@ SHARED: dict[str, Option] = {
         2,
         'int, range, list of int or "auto"',
         "Number of components (classes, states). Of a range or list (range(1, 7), [2, 3, 5]) the best by `criterion` "
-        'is kept; "auto" goes up from 1 until the criterion has risen twice in a row. `selection_` shows all that were '
-        "tried.",
+        'is kept; "auto" adds components, from 1, until the criterion has worsened twice in a row. `selection_` shows '
+        "all that were tried.",
         _sizes,
     ),
     "criterion": Option(

@@ -43,6 +43,7 @@ FAMILY = Family(
             "ignore": NO_COLUMNS,
             "missing": NO_CELLS,
             "codes": NO_CELLS,
+            "no_quotes": NO_CELLS,
             "weight": NO_COLUMNS,
             "sql": A_TEXT_FILE,
             "glob": A_TEXT_FILE,

@@ -93,6 +93,7 @@ def prepare(request: Mapping[str, Any]) -> Prepared:
         glob=reading.get("glob"),
         ignore=reading["ignore"],
         codes=reading.get("codes", ()),
+        quotes=reading.get("quotes"),
         memory=request["memory"],
     )
     table = table.without(_known_marks(table, reading, path or "the query"))

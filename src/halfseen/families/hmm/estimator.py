@@ -51,8 +51,8 @@ class HMM(HMMFit):
     ----------
     n_components : int, range, list of int or "auto", default 2
         Number of components (classes, states). Of a range or list (range(1, 7), [2, 3, 5]) the best by `criterion` is
-        kept; "auto" goes up from 1 until the criterion has risen twice in a row. `selection_` shows all that were
-        tried.
+        kept; "auto" adds components, from 1, until the criterion has worsened twice in a row. `selection_` shows all
+        that were tried.
     emission : str, default "gaussian"
         Kind of all columns that `columns` does not name: "gaussian", "categorical", "poisson", "negbin" or a registered
         kind; or "auto", which finds the kind of each by its values. Then text, True/False and whole numbers with at

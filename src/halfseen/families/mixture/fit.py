@@ -354,7 +354,7 @@ class MixtureFit(TableMixture):
             self.events_.append(f"separation: {separated}")
             warn(f"{separated}.", SeparationWarning)
         convergence.warn_of_end(self, found.search.interrupted)
-        log.info("fitted %d classes: %s after %d passes", len(mass), self.stop_reason_, self.n_iter_)
+        log.info("fitted %d classes: %s after %d iterations", len(mass), self.stop_reason_, self.n_iter_)
 
 
 def _check_rows(table: Table, n_components: int) -> None:

@@ -53,8 +53,8 @@ class GaussianMixture(UnsupervisedMixture):
     ----------
     n_components : int, range, list of int or "auto", default 1
         Number of components (classes, states). Of a range or list (range(1, 7), [2, 3, 5]) the best by `criterion` is
-        kept; "auto" goes up from 1 until the criterion has risen twice in a row. `selection_` shows all that were
-        tried.
+        kept; "auto" adds components, from 1, until the criterion has worsened twice in a row. `selection_` shows all
+        that were tried.
     covariance_type : {"full", "tied", "diag", "spherical", "fixed", "identity"} or a list of these, default "full"
         Covariance of numbers within a component. "full": one covariance per component; "tied": one for all components;
         "diag": one variance per component and column; "spherical": one variance per component. "fixed": as given in
@@ -82,7 +82,7 @@ class GaussianMixture(UnsupervisedMixture):
         gain, per row.)
     reg_covar : float, default 0
         Added to every variance after each step, as scikit-learn does; the objective may then fall. `variance_floor`
-        and `prior` keep the climb.
+        and `prior` do not.
     max_iter : int, default 1000
         Maximum number of iterations (passes over the data) for each start.
     n_init : int or "auto", default "auto"

@@ -27,8 +27,8 @@ class LatentClass(UnsupervisedMixture):
     ----------
     n_components : int, range, list of int or "auto", default 2
         Number of components (classes, states). Of a range or list (range(1, 7), [2, 3, 5]) the best by `criterion` is
-        kept; "auto" goes up from 1 until the criterion has risen twice in a row. `selection_` shows all that were
-        tried.
+        kept; "auto" adds components, from 1, until the criterion has worsened twice in a row. `selection_` shows all
+        that were tried.
     criterion : {"bic", "aic", "icl"}, default "bic"
         Information criterion that chooses among several models; lower is better. "icl" is BIC plus twice the
         entropy of the posteriors.

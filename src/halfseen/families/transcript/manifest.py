@@ -60,6 +60,7 @@ FAMILY = Family(
             "target": "there is no column to predict",
             "weight": "all recordings count alike",
             "codes": "its features are numbers",
+            "no_quotes": "its tables are of numbers",
             "covariance": "the variances of its columns are independent",
             "glob": A_FOLDER,
             "restarts": ONE_START,

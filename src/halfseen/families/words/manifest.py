@@ -55,6 +55,7 @@ FAMILY = Family(
             "glob": TEXT_FILES,
             "missing": EMPTY_LINE,
             "codes": TEXT_FILES,
+            "no_quotes": TEXT_FILES,
             "ignore": NO_COLUMNS,
             "restarts": "there is one start",
             "criterion": "there is nothing to choose",
