@@ -23,6 +23,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.first_minute import first_minute
 from benchmarks.grammars import GRAMMARS
 from benchmarks.imputation import imputation
 from benchmarks.networks import NETWORKS
@@ -257,23 +258,6 @@ def start_up() -> dict[str, Any]:
     return {"results": results, "agree": True}
 
 
-def command_line() -> dict[str, Any]:
-    """Time commands beside the imports that any program of their kind makes."""
-    python, halfseen = [sys.executable, "-c"], [sys.executable, "-m", "halfseen"]
-    results = {}
-    with tempfile.TemporaryDirectory() as folder:
-        fit = [*halfseen, "fit", "example:penguins", "--ignore", "species,year", "--report", f"{folder}/penguins.html"]
-        for what, command, imports in (
-            ("help", [*halfseen, "--help"], "import typer, rich"),
-            ("fit of the penguins with its report", fit, "import pandas, sklearn.mixture, matplotlib.pyplot"),
-        ):
-            best = in_turn({"halfseen": command, imports: [*python, imports]}, rounds=7)
-            ratio = best["halfseen"] / best[imports]
-            results[what] = best | {"ratio": ratio}
-            console.print(f"{what}: {best['halfseen']:.2f} s, '{imports}' {best[imports]:.2f} s: {ratio:.1f} times")
-    return {"results": results, "agree": True}
-
-
 def in_turn(programs: dict[str, list[str]], rounds: int = 15) -> dict[str, float]:
     """Return the shortest time of each program in new processes, contestants in turn."""
     best = dict.fromkeys(programs, float("inf"))
@@ -320,7 +304,8 @@ def main() -> int:
     parts |= {f"bootstrap_{name}": lambda name=name: facts("bootstrap", name) for name in ("refits", "test")}
     parts |= {"distributed": lambda: facts("distributed", "10000000")}
     parts |= {"imputation": lambda: imputation(console)}
-    parts |= {"optimum": optimum, "memory": memory, "csv": csv, "start_up": start_up, "command_line": command_line}
+    parts |= {"optimum": optimum, "memory": memory, "csv": csv, "start_up": start_up}
+    parts |= {"first_minute": lambda: first_minute(console)}
     wanted = sys.argv[1:] or list(parts)
     unknown = [name for name in wanted if name not in parts]
     if unknown:

@@ -48,10 +48,15 @@ def path(request, tmp_path):
 
 def loaded_by(*words):
     """Return the top-level modules that a command imports."""
+    return {name.partition(".")[0] for name in modules_of(*words)}
+
+
+def modules_of(*words):
+    """Return the modules that a command imports."""
     done = subprocess.run(
         [sys.executable, "-c", LOADED.format(words=list(map(str, words)))], capture_output=True, text=True, check=True
     )
-    return {name.partition(".")[0] for name in done.stderr.splitlines()[-1].split()}
+    return set(done.stderr.splitlines()[-1].split())
 
 
 def test_info_prints_the_same_without_loading_the_model(path, capsys):
@@ -69,6 +74,32 @@ def test_info_imports_nothing_heavy(path):
 
 def test_help_needs_no_numpy():
     assert not HEAVY - {"typer", "rich"} & loaded_by("fit", "--help")
+
+
+def test_a_fit_with_its_report_imports_what_it_needs(tmp_path):
+    """scikit-learn would import scipy.stats at once, which takes longer than the fit."""
+    small = tmp_path / "small.csv"
+    small.write_text("a,b\n" + "".join(f"{i % 7}.5,{'xy'[i % 2]}\n" for i in range(30)))
+    output = ("-o", tmp_path / "m.halfseen", "--report", tmp_path / "r.html")
+    loaded = modules_of("fit", small, "-k", "2", "--restarts", "1", *output)
+    assert (tmp_path / "r.html").exists()
+    assert "sklearn.base" in loaded
+    assert not {"scipy.stats", "sklearn.preprocessing", "sklearn.model_selection", "matplotlib.pyplot"} & loaded
+
+
+def test_deferred_libraries_are_there_when_they_are_used():
+    code = """
+import sys
+from halfseen.app.deferred import import_sklearn
+import_sklearn()
+assert not {"pandas", "scipy.stats"} & set(sys.modules)
+from sklearn.utils import fixes
+assert fixes.pd.DataFrame({"a": [1]}).shape == (1, 1)
+assert fixes.scipy.stats.mode([1, 1, 2]).mode == 1
+import pandas, scipy.stats
+assert fixes.pd.DataFrame is pandas.DataFrame
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_what_info_may_not_answer_from_the_file_alone(tmp_path, capsys):

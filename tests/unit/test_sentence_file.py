@@ -101,7 +101,7 @@ def test_files_without_sentences_and_brackets_without_words_are_refused(tmp_path
     with pytest.raises(DataError, match=r"corpus.txt, line 2: there are brackets and no words"):
         fitted(RULES, SentenceFile(str(path), 1, True))
     path.write_text("moon\n")
-    with pytest.raises(DataError, match=r"1 of 1 sentences has no parse: .* There is nothing to fit"):
+    with pytest.raises(DataError, match=r"1 of 1 sentence has no parse: .* There is nothing to fit"):
         fitted(RULES, SentenceFile(str(path), 1))
 
 

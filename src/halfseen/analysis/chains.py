@@ -17,7 +17,6 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.fft import next_fast_len
-from scipy.stats import norm, rankdata
 
 from halfseen.leaves.leaf import Floats
 
@@ -88,6 +87,8 @@ def _halves(draws: Floats) -> Floats:
 
 def _normal_scores(draws: Floats) -> Floats:
     """Replace draws by the normal quantiles of their ranks among all chains; equal ones share theirs."""
+    from scipy.stats import norm, rankdata
+
     flat = draws.reshape(-1, draws.shape[2])
     scores: Floats = norm.ppf((rankdata(flat, axis=0) - 0.375) / (len(flat) + 0.25))
     return scores.reshape(draws.shape)

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
-from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.validation import check_is_fitted
 
 from halfseen.errors import DataError, ParameterError
@@ -76,6 +74,9 @@ def with_truth(classes: Sequence[Any], truth: Sequence[Any]) -> Agreement:
     >>> found.counts.tolist(), found.n_unknown, found.majority
     ([[2], [1]], 1, 1.0)
     """
+    from scipy.optimize import linear_sum_assignment
+    from sklearn.metrics import adjusted_rand_score
+
     known = [value is not None and value == value for value in truth]
     if not any(known):
         raise DataError("the column of truth has no value in any row.")
@@ -150,6 +151,8 @@ def models(first: Any, second: Any) -> Moved:
     >>> found.moves[0].column, found.moves[0].value, round(found.moves[0].size, 2)
     ('x', 'a', 0.2)
     """
+    from scipy.optimize import linear_sum_assignment
+
     one, two = _components(first), _components(second)
     if one.kind != two.kind:
         raise ParameterError(f"a {type(first).__name__} and a {type(second).__name__} have no classes of one kind.")

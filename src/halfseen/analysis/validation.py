@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import StratifiedKFold
 
 from halfseen.analysis.decisions import decide
 from halfseen.analysis.scored_table import check_mixture
@@ -150,6 +149,8 @@ def cross_validate(
     >>> cross_validate(hs.NaiveBayes().fit(X, y), X, y).accuracy
     1.0
     """
+    from sklearn.model_selection import StratifiedKFold
+
     check_mixture(model)
     if not hasattr(model, "_out_of_fold"):
         raise ParameterError(f"cross_validate is for classifiers; {type(model).__name__} has no labels to predict.")

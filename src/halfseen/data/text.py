@@ -37,6 +37,8 @@ def read_options(options: Mapping[str, Any] | None) -> Options:
     (('min_df', 2), ('ngram_range', (1, 2)))
     """
     given = dict(options or {})
+    if not given:
+        return ()
     unknown = sorted(set(given) - {*CUTTING, *CHOOSING})
     if unknown:
         known = ", ".join(sorted((*CUTTING, *CHOOSING)))

@@ -16,7 +16,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -335,6 +334,8 @@ def _place(key: Any, present: Sequence[Any], word: str) -> int:
 
 def matching(overlap: Floats) -> NDArray[np.int64]:
     """Return the order of the rows of `overlap` (K, K) in which they overlap most with columns 0, 1, ..., in sum."""
+    from scipy.optimize import linear_sum_assignment
+
     lowest = overlap[np.isfinite(overlap)].min(initial=0.0) - 1e6
     rows, columns = linear_sum_assignment(np.where(np.isfinite(overlap), overlap, lowest), maximize=True)
     return rows[np.argsort(columns)]

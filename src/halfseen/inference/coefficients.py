@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2, norm
 
 from halfseen.data import Source, frame_from_dict
 from halfseen.errors import FitError, ParameterError
@@ -45,6 +44,8 @@ class WaldTest:
 
 def wald(name: str, values: Floats, covariance: Floats) -> WaldTest:
     """Return the test that `values` are all 0; NaN where their covariance is not known."""
+    from scipy.stats import chi2
+
     if not np.isfinite(covariance).all() or not len(values):
         return WaldTest(name, float("nan"), len(values), float("nan"))
     sizes = np.linalg.eigvalsh(covariance)
@@ -88,6 +89,8 @@ class Coefficients:
         return found
 
     def _columns(self) -> dict[str, list[Any]]:
+        from scipy.stats import norm
+
         n_classes, n_covariates = self.estimate.shape
         far = float(norm.ppf((1 + self.level) / 2)) * self.se
         with np.errstate(divide="ignore", invalid="ignore"):

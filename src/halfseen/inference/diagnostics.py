@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import entr, xlogy
-from scipy.stats import chi2
 
 from halfseen.analysis.missing_values import MissingValues, count
 from halfseen.analysis.residuals import Residual, residuals_of
@@ -284,6 +283,8 @@ def _residuals(
 
 def _pattern_fit(seen: Seen, weight: Floats, n: float, n_parameters: int) -> tuple[PatternFit | None, str]:
     """Return the fit of patterns; None and the reason where there are none."""
+    from scipy.stats import chi2
+
     if seen.model.weight_kind == "survey":
         return None, "only where weights are frequencies; with survey weights G2 and X2 are not chi-square."
     columns = seen.model._schema.columns

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from scipy.stats import chi2
 from sklearn.utils.validation import check_is_fitted
 
 from halfseen.errors import FitError, ParameterError
@@ -51,6 +50,8 @@ def likelihood_ratio(restricted: Any, general: Any) -> LikelihoodRatio:
     >>> print(hs.likelihood_ratio(apart, hs.BayesNet("x0 -> x1", prior=None).fit(rows)))
     likelihood ratio 5.412, 1 degrees of freedom, p = 0.0200
     """
+    from scipy.stats import chi2
+
     for name, model in (("restricted", restricted), ("general", general)):
         _check_model(name, model)
     _check_pair(restricted, general)

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import norm, t
 
 from halfseen.data import frame_from_dict
 from halfseen.errors import ParameterError
@@ -81,6 +80,8 @@ def pool(estimates: ArrayLike, variances: ArrayLike, *, df: float | None = None,
     >>> print(found.estimate.round(3), found.se.round(3), found.df.round(1))  # variance 0.04 + 1.2 * 0.065
     [2.2] [0.344] [9.2]
     """
+    from scipy.stats import norm, t
+
     values, within = (_table(name, given) for name, given in (("estimates", estimates), ("variances", variances)))
     if values.shape != within.shape:
         raise ParameterError(f"estimates {values.shape} and variances {within.shape} differ in shape.")

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import norm
 
 from halfseen.data import Design, Source, frame_from_dict, read
 from halfseen.data.covariate_formula import variables_of
@@ -63,6 +62,8 @@ class RelatedOutcome:
     @classmethod
     def of(cls, found: Measured, classes: tuple[str, ...], level: float) -> RelatedOutcome:
         """Return the outcome with intervals and tests."""
+        from scipy.stats import norm
+
         shape = found.estimate.shape
         se = np.sqrt(np.maximum(np.diagonal(found.covariance), 0.0)).reshape(shape)
         far = float(norm.ppf((1 + level) / 2))

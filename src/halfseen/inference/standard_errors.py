@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import expit, logit
-from scipy.stats import norm, t
+from scipy.special import expit, logit, ndtri, stdtrit
 from sklearn.utils.validation import check_is_fitted
 
 from halfseen.data import Source, frame_from_dict
@@ -380,7 +379,7 @@ def _result(
     se = np.where(gone, np.nan, np.sqrt(np.maximum(np.diagonal(covariance), 0.0)))
     low, high = np.full(len(se), np.nan), np.full(len(se), np.nan)
     tail = (1 - level) / 2
-    far = float(norm.isf(tail) if design is None else t.isf(tail, design.freedom))
+    far = -float(ndtri(tail) if design is None else stdtrit(design.freedom, tail))
     for i in np.flatnonzero(~gone):
         low[i], high[i] = interval(float(named.values[i]), float(se[i]) * far, named.bounds[i])
     effect = None

@@ -19,6 +19,7 @@ def run(verb: str, request: Mapping[str, Any]) -> int:
     """Run a verb and return the exit code."""
     from halfseen.app import console
     from halfseen.app.bundled_texts import with_texts
+    from halfseen.app.deferred import import_sklearn
     from halfseen.app.flags import translator
     from halfseen.app.glob import with_pattern
     from halfseen.errors import HalfseenError, InterruptedWarning, ParameterError
@@ -26,6 +27,8 @@ def run(verb: str, request: Mapping[str, Any]) -> int:
     translate = translator(verb, request)
     try:
         request = with_pattern(with_texts(request))
+        if verb != "doctor":
+            import_sklearn()
         with console.shown_warnings(translate) as seen:
             if verb in OWN:
                 import_module(f"halfseen.app.verbs.{verb}").run({**request, "translate": translate})

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 
 from halfseen.data import Evidence, Source, Table
 from halfseen.errors import DataError, UnlabeledWarning, warn
@@ -161,6 +160,8 @@ def _folds(model: MixtureClassifier, source: Source, weight: Floats, evidence: E
 
     Rows are dealt by their content, so that the order in which they came does not matter.
     """
+    from sklearn.model_selection import StratifiedKFold
+
     single = (evidence.patterns != -np.inf).sum(axis=1) == 1
     labelled = np.flatnonzero(single[evidence.index] & (weight > 0))
     truth = evidence.patterns[evidence.index[labelled]].argmax(axis=1)
