@@ -469,7 +469,7 @@ READERS = {
     "costs": Reader(("read_costs",), "a.csv", (COSTS,), some_costs),
     "checkpoint": Reader(("checkpoint",), "a.checkpoint", (checkpoint_file,), a_checkpoint, BYTES),
 }
-ELSEWHERE = {"load", "read_record"}  # model files have a campaign of their own
+ELSEWHERE = {"load", "read_model", "read_record"}  # model files have a campaign of their own
 COMMON = ("load", "open", "parse", "from_string", "from_trees", "checkpoint", "AudioFolder")
 
 

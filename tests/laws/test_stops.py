@@ -189,7 +189,7 @@ def test_an_impossible_start_says_so():
     table = np.array(case.params["emit"]["categorical"])
     table[0, :2] = [1.0, 0.0]
     impossible["emit"] = {"categorical": table}
-    with pytest.raises(FitError, match="pass 1: the objective is -inf"):
+    with pytest.raises(FitError, match="iteration 1: the objective is -inf"):
         run(case.but(params=impossible), max_iter=2)
 
 

@@ -1104,7 +1104,7 @@ def test_rename_reaches_every_table_and_text(model):
 
 @pytest.mark.parametrize("names", [["a", "b"], ["a", "a", "b"], []])
 def test_rename_refuses_too_few_or_equal_names(model, names):
-    with pytest.raises(ParameterError, match="names="):
+    with pytest.raises(ParameterError, match="give each of "):
         model.rename(names)
 
 

@@ -97,5 +97,5 @@ def test_what_has_no_likelihood_is_refused(penguins):
 def test_the_report_has_it(penguins):
     model = hs.LatentClass(2, random_state=0).fit(penguins)
     page = hs.report(model, penguins)
-    assert "For the section on methods of a paper" in page
+    assert "For a paper" in page
     assert hs.methods_paragraph(model) in page

@@ -33,6 +33,14 @@ def answered(words: Sequence[str]) -> bool:
     found = description_in(words[1], __version__)
     if found is None:
         return False
-    show_blocks(found)
-    sys.stdout.flush()  # a reader that has closed the pipe is noticed here
+    try:
+        show_blocks(found)
+        sys.stdout.flush()  # a reader that has closed the pipe, or a full disk, is noticed here
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        from halfseen.app import console, verbs
+
+        console.fail(verbs.words(error))
+        sys.exit(verbs.WRONG_DATA)
     return True

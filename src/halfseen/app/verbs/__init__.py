@@ -41,7 +41,7 @@ def run(verb: str, request: Mapping[str, Any]) -> int:
     except (HalfseenError, OSError, ImportError) as error:
         if isinstance(error, BrokenPipeError):
             raise
-        console.fail(translate(_words(error)))
+        console.fail(translate(words(error)))
         return WRONG_DATA
     except KeyboardInterrupt:
         console.fail("interrupted")
@@ -58,7 +58,7 @@ def use(verb: str, request: Mapping[str, Any]) -> None:
     act(model, dispatch.reading_of(model), request)
 
 
-def _words(error: Exception) -> str:
+def words(error: Exception) -> str:
     """Return the message of an error; those of the system with the name of the file."""
     from halfseen.disk import is_of_disk
     from halfseen.errors import DiskError

@@ -41,6 +41,7 @@ class EMRun:
     rates : the last few rates of convergence
     left : estimate of the remaining gain of the objective; infinite while there is none
     pair : the last two plain steps
+    health : the last step whose health was asked for, and whether it is healthy
     """
 
     model: Model
@@ -61,6 +62,7 @@ class EMRun:
     rates: list[float] = field(default_factory=list)
     left: float = np.inf
     pair: EMPair | None = field(default=None, repr=False)
+    health: tuple[Step, bool] | None = field(default=None, repr=False)
 
     @property
     def running(self) -> bool:
@@ -81,7 +83,11 @@ class EMRun:
     @property
     def healthy(self) -> bool:
         """Whether no component has a variance at its floor."""
-        return self.step is not None and not self.model.collapsed(self.step.params)
+        if self.step is None:
+            return False
+        if self.health is None or self.health[0] is not self.step:  # runs are compared in every iteration
+            self.health = self.step, not self.model.collapsed(self.step.params)
+        return self.health[1]
 
     @property
     def rank(self) -> tuple[bool, float]:
