@@ -585,10 +585,3 @@ def compare(
 @_verb
 def doctor(json: Json = False) -> None:
     """Print versions, the kernels in use and missing libraries: for bug reports."""
-
-
-def main() -> None:
-    """Run from the shell, as `halfseen.app.start` does."""
-    from halfseen.app.start import main as start
-
-    start()

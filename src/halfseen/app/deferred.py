@@ -29,7 +29,7 @@ def _give_way(stand_in: Deferred) -> None:
 
 
 def import_sklearn() -> None:
-    """Import scikit-learn with stand-ins; whoever imports these libraries afterwards gets them."""
+    """Import scikit-learn with stand-ins; later imports of these libraries get them."""
     if "sklearn" in sys.modules:
         return
     wanted = [name for name in DEFERRED if name not in sys.modules and find_spec(name.partition(".")[0]) is not None]

@@ -125,7 +125,7 @@ def description_in(path: str, version: str) -> list[Block] | None:
         found = json.loads(text)
         return found if whole and are_blocks(found) else None
     except (ModelFileError, LookupError, TypeError, ValueError, RecursionError):
-        return None  # whoever loads the model says what is wrong
+        return None  # loading the model says what is wrong
 
 
 def _arrays_in(content: bytes) -> dict[str, Shaped]:

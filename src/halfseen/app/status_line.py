@@ -1,6 +1,6 @@
 """The status line: one line on a terminal that says what a command is doing while it runs.
 
-It is begun before anything heavy is imported, and leaves nothing behind: whoever prints hides it first (`hidden`), and
+It is begun before anything heavy is imported, and leaves nothing behind: what prints hides it first (`hidden`), and
 the end of the command removes it. Nothing is written where standard error is no terminal. A thread keeps it moving, so
 that a long step is seen to run; after some seconds it also shows how many have passed.
 """

@@ -128,6 +128,11 @@ def explain(
             f"X has {source.n_rows} rows; at most {MOST_ROWS} are readable number by number. Pass a few rows."
         )
     weight, values = check_weight(sample_weight, source.n_rows), as_matrix(source).astype(np.float64)
+    blank = np.flatnonzero(np.isnan(values).all(axis=0))
+    if len(blank):
+        raise DataError(
+            f"column {source.names[blank[0]]!r} has no observed cell: no mean can be learned in it. Drop it."
+        )
     fitted = hasattr(model, "_centred")
     centres = np.asarray(model.cluster_centers_ if fitted else _start(model, values, weight), dtype=np.float64)
     if centres.shape[1] != values.shape[1]:

@@ -178,37 +178,7 @@ class Explanation(Worked):
 def explain(
     model: UnsupervisedMixture, X: Any, n_iter: int = 3, sample_weight: Any = None, labels: Any = None
 ) -> Explanation:
-    """Show EM at work on a few rows, number by number.
-
-    Parameters
-    ----------
-    model : LatentClass or GaussianMixture
-        If it is fitted, or comes from `from_params`, EM begins at its parameters. Otherwise it begins where a fit
-        would: at `start=`, what is not given there being drawn by the seed. Its `assign`, `prior`, `fixed` and `tied`
-        are honoured; acceleration, annealing and restarts are left out.
-    X : table of at most 30 rows
-    n_iter : int
-        Number of iterations.
-    sample_weight : (N,) array, optional
-    labels : array, optional
-        What is known of the rows' classes, as in `LatentClass.fit`.
-
-    Returns
-    -------
-    Explanation
-        `print` it, or `save` it as a page; `steps` has all numbers.
-
-    Examples
-    --------
-    >>> import halfseen as hs
-    >>> columns = {"x1": {0: [0.7, 0.1], 1: [0.3, 0.9]}, "x2": {0: [0.8, 0.4], 1: [0.2, 0.6]}}
-    >>> model = hs.LatentClass.from_params([0.3, 0.7], columns)
-    >>> explanation = hs.explain(model, [[0, 1], [1, 1]], n_iter=1)
-    >>> explanation.steps[0].class_counts.round(6)
-    array([0.545455, 1.454545])
-    >>> explanation.steps[0].after["weights"].round(6)
-    array([0.272727, 0.727273])
-    """
+    """Show a mixture at work on a few rows, number by number; see `halfseen.explain`."""
     options.whole("n_iter", n_iter)
     if not isinstance(model, UnsupervisedMixture):
         raise ParameterError(f"explain shows LatentClass, GaussianMixture and KMeans, got {type(model).__name__}.")
