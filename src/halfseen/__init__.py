@@ -32,7 +32,7 @@ _SHARED = {  # public name -> module; names of families are in their manifests
     "methods_paragraph": "halfseen.estimators.publication",
     "open_table": "halfseen.data.files",
     "paper_table": "halfseen.estimators.publication",
-    "plot_bound": "halfseen.analysis.bound",
+    "plot_bound": "halfseen.plots.bound",
     "plot_certainty": "halfseen.plots.tables",
     "plot_missing": "halfseen.plots.tables",
     "plot_mixture": "halfseen.plots.mixture",
@@ -53,8 +53,10 @@ _SHARED = {  # public name -> module; names of families are in their manifests
     "save": "halfseen.app.model_file",
     "show_versions": "halfseen.app.versions",
     "standard_errors": "halfseen.inference.standard_errors",
+    "studio": "halfseen.studio.notebook",
     "to_onnx": "halfseen.app.onnx",
     "to_sql": "halfseen.app.export",
+    "watch": "halfseen.studio.watch",
 }
 _MODULES = ("errors",)
 

@@ -1,5 +1,5 @@
 from halfseen import errors as errors
-from halfseen.analysis.bound import bound, plot_bound
+from halfseen.analysis.bound import bound
 from halfseen.analysis.decisions import bayes_risk, decide
 from halfseen.analysis.imputation_check import hidden_cells
 from halfseen.analysis.posterior import posterior
@@ -47,6 +47,7 @@ from halfseen.inference.relate import relate
 from halfseen.inference.standard_errors import standard_errors
 from halfseen.kinds import register_kind
 from halfseen.kinds.kind import Kind
+from halfseen.plots.bound import plot_bound
 from halfseen.plots.mixture import plot_mixture
 from halfseen.plots.pairs import plot_pairs
 from halfseen.plots.profile_lines import plot_profile_lines
@@ -54,6 +55,8 @@ from halfseen.plots.profiles import plot_profiles
 from halfseen.plots.shares import plot_shares
 from halfseen.plots.tables import plot_certainty, plot_missing, plot_selection, plot_trace, plot_uncertainty
 from halfseen.structures.trees import Tree, read_brackets, read_trees
+from halfseen.studio.notebook import studio
+from halfseen.studio.watch import watch
 
 __version__: str
 
@@ -131,7 +134,9 @@ __all__ = [
     "score_links",
     "show_versions",
     "standard_errors",
+    "studio",
     "to_onnx",
     "to_sql",
+    "watch",
     "write_bif",
 ]

@@ -8,6 +8,7 @@ which is loaded only when a name is asked for that is not known otherwise.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["Registry", "kind_named", "kinds"]
 
 T = TypeVar("T")
+
+WITH_ARGUMENT = re.compile(r"(\w+)\s*\((.*)\)", re.DOTALL)  # binomial(10)
 
 
 class Registry(Generic[T]):
@@ -91,7 +94,27 @@ def _made(value: Any) -> Any:
     return value() if isinstance(value, type) else value
 
 
-kinds: Registry[Kind] = Registry("kind", "halfseen.kinds", "halfseen.kinds")
+class Kinds(Registry["Kind"]):
+    """Kinds of columns; a name may have an argument: "binomial(10)" is made by the kind "binomial".
+
+    So a kind with an argument is found wherever one is named: in options, at the command line, in model files.
+
+    Examples
+    --------
+    >>> kinds["binomial(10)"] == kinds[" binomial( 10 ) "], kinds["binomial(10)"] == kinds["binomial(20)"]
+    (True, False)
+    """
+
+    def find(self, name: object, load: bool = False) -> Kind | None:
+        """Return the kind of this name; refuse an argument that the kind cannot have."""
+        named = WITH_ARGUMENT.fullmatch(name.strip()) if isinstance(name, str) else None
+        if named is None:
+            return super().find(name, load)
+        found = super().find(named[1], load)
+        return None if found is None else found.with_argument(named[2].strip())
+
+
+kinds = Kinds("kind", "halfseen.kinds", "halfseen.kinds")
 
 
 def kind_named(name: str, treatment: str = "") -> Kind:

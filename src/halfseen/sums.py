@@ -4,15 +4,18 @@ Floating-point sums depend on the order in which they are added up. Results of c
 pairs of pairs, and so on: the sum has the same bits for any workers and any order in which results arrive. Few
 partial sums exist at a time, and workers add up their own.
 
-- *runner*: maps a task over chunks, or sums its results; `serial` does both in the calling thread.
+- *runner*: maps a task over chunks, or sums its results; `serial` does both in the calling thread. It stops between
+  chunks where that is asked for (`stop_request`).
 - *chunk*: some data, the unit of work; *lane*: the chunks that one worker of a cluster holds together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from threading import Lock
 from typing import Any, Protocol
+
+from halfseen import stop_request
 
 Task = Callable[[Any], Any]
 
@@ -81,14 +84,17 @@ def _added(one: Any, other: Any) -> Any:
 class Serial:
     """The runner without workers."""
 
-    def __call__(self, task: Task, chunks: Sequence[Any]) -> Iterable[Any]:
+    def __call__(self, task: Task, chunks: Sequence[Any]) -> Iterator[Any]:
         """Run the task chunk by chunk."""
-        return map(task, chunks)
+        for chunk in chunks:
+            stop_request.check()
+            yield task(chunk)
 
     def total(self, task: Task, chunks: Sequence[Any]) -> Any:
         """Run the task chunk by chunk, and add."""
         found = PairwiseSum(len(chunks))
         for number, chunk in enumerate(chunks):
+            stop_request.check()
             found.add(number, task(chunk))
         return found.total
 

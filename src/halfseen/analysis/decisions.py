@@ -130,8 +130,20 @@ def _decided(proba: Floats, cost: ArrayLike | None, reject: float | None) -> Dec
     found = _most_probable(proba) if cost is None else _least_risk(_risk(proba, _read_cost(cost, proba.shape)))
     if reject is None:
         return found
-    rejected = found.risk > reject + ROUNDING * max(1.0, abs(reject))  # 1 - 0.7 is a little above 0.3
-    return Decided(np.where(rejected, REJECTED, found.decision), np.where(rejected, reject, found.risk))
+    out = rejected(found.risk, reject)
+    return Decided(np.where(out, REJECTED, found.decision), np.where(out, reject, found.risk))
+
+
+def rejected(risk: Floats, reject: float) -> NDArray[np.bool_]:
+    """Return where the least risk is above what it costs not to decide; 1 - 0.7 is a little above 0.3, by rounding.
+
+    Examples
+    --------
+    >>> rejected(np.array([1 - 0.7, 0.31]), 0.3)
+    array([False,  True])
+    """
+    found: NDArray[np.bool_] = risk > reject + ROUNDING * max(1.0, abs(reject))
+    return found
 
 
 def _most_probable(proba: Floats) -> Decided:

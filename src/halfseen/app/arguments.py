@@ -26,7 +26,7 @@ Missing = Annotated[
 ]
 Ignore = Annotated[str | None, Option("--ignore", metavar="NAMES", help="Columns to leave out: id,name.")]
 Columns = Annotated[
-    str | None, Option("--columns", metavar="KINDS", help="Kinds of columns: age=gaussian,visits=poisson.")
+    str | None, Option("--columns", metavar="KINDS", help="Kinds of columns: 'age=gaussian,heads=binomial(10)'.")
 ]
 Weight = Annotated[str | None, Option("--weight", metavar="COLUMN", help="Column with the weight of each row.")]
 Cost = Annotated[

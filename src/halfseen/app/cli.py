@@ -10,6 +10,7 @@ Exit codes: 0 success, 1 error in data or files, 2 error in the command, 130 int
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from inspect import Parameter, signature
 from pathlib import PurePath
@@ -94,13 +95,10 @@ def _first_words(verb: str, params: dict[str, Any]) -> str:
 
 def _code(verb: str, context: Context) -> int:
     """Run a verb and return the exit code."""
-    from halfseen.app import verbs
+    from halfseen.app import requests, verbs
 
-    typed = {name for name in context.params if str(context.get_parameter_source(name)).endswith("COMMANDLINE")}
-    options = [param for param in context.command.params if param.param_type_name == "option"]
-    flags = {param.name: max(param.opts, key=len) for param in options}
     try:
-        return verbs.run(verb, context.params | {"given": typed, "flags": flags})
+        return verbs.run(verb, requests.parsed(context, ["halfseen", *sys.argv[1:]]))
     except KeyboardInterrupt:  # while it loads what it needs, or a second one while it ends
         return signals.exit_code()
 
@@ -580,6 +578,49 @@ def compare(
     json: Json = False,
 ) -> None:
     """Compare two models class by class, a model with true classes, or word links with links made by hand."""
+
+
+@_verb
+def studio(
+    data: Annotated[
+        list[str] | None, Argument(metavar="DATA", help="The file or files; a model file may stand before them.")
+    ] = None,
+    model: Annotated[str, Option("--model", metavar="NAME", help=MODELS)] = "classes",
+    classes: Annotated[
+        str,
+        Option("--classes", "-k", metavar="K", help="Number of classes, clusters or states: 3, 2..8, or auto."),
+    ] = "auto",
+    columns: Columns = None,
+    ignore: Ignore = None,
+    missing: Missing = None,
+    codes: Annotated[
+        str | None,
+        Option("--codes", metavar="NAMES", help="Columns of SPSS or Stata files: use codes, not value labels."),
+    ] = None,
+    no_quotes: Annotated[
+        bool, Option("--no-quotes", help="Quotes in CSV are characters like others: they enclose no cells.")
+    ] = False,
+    weight: Weight = None,
+    sql: Sql = None,
+    seed: Seed = 0,
+    session: Annotated[
+        str | None,
+        Option(
+            "--session", metavar="FILE", help="Keep models, names, labels and undo in this file; open it if it exists."
+        ),
+    ] = None,
+    lesson: Annotated[
+        str | None, Option("--lesson", metavar="NAME", help="Open a guided tour: em. Needs no data.")
+    ] = None,
+    upload: Annotated[bool, Option("--upload", help="Allow files of up to 200 MB to be sent from the page.")] = False,
+    port: Annotated[int, Option("--port", metavar="N", min=0, max=65535, help="Port; 0: one that is free.")] = 0,
+    host: Annotated[str, Option("--host", metavar="ADDRESS", help="Address to listen at.")] = "127.0.0.1",
+    i_know: Annotated[
+        bool, Option("--i-know", help="Allow a --host that other machines reach: nothing is encrypted.")
+    ] = False,
+    no_browser: Annotated[bool, Option("--no-browser", help="Print the address, and open no browser.")] = False,
+) -> None:
+    """Open a page on this machine: see the table, fit live, name classes, correct labels, decide, export."""
 
 
 @_verb

@@ -2,7 +2,7 @@
 
 Rich is imported where it is used. What goes to a file or a pipe is written without it, so that `info` starts quickly:
 plain, and the same everywhere. Colour, headings and links are for terminals alone. All that is printed hides the status
-line first.
+line first. Inside `collected` nothing is printed: a caller in the same process gets the text.
 """
 
 from __future__ import annotations
@@ -13,10 +13,14 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TextIO
 
 from halfseen.app import status_line
+from halfseen.app.collected import collected as collected
+from halfseen.app.collected import current
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -69,7 +73,11 @@ def show(text: str = "") -> None:
 
 
 def _put(stream: TextIO, text: str | Text, style: str | None = None) -> None:
-    """Print a line of text, in a style if it goes to a terminal."""
+    """Print a line of text, in a style if it goes to a terminal; keep it where output is collected."""
+    kept = current()
+    if kept is not None:
+        (kept.notes if stream is sys.stderr else kept.results).append(str(text))
+        return
     with status_line.hidden():
         if is_plain(stream):
             stream.write(f"{text}\n")
@@ -87,19 +95,23 @@ def _named(stream: TextIO, name: str, rest: str, style: str) -> str | Text:
 
 
 def is_plain(stream: TextIO) -> bool:
-    """Whether text goes to a file or a pipe, without colours."""
-    return not stream.isatty() and not os.environ.get("FORCE_COLOR")
+    """Whether text goes to a file or a pipe, or is collected: without colours."""
+    return current() is not None or (not stream.isatty() and not os.environ.get("FORCE_COLOR"))
 
 
 def clear_for(output: str) -> None:
     """Remove the status line for good if results are to be written to the terminal."""
-    if output == "-" and sys.stdout.isatty():
+    if output == "-" and sys.stdout.isatty() and current() is None:
         status_line.end()
 
 
 def show_json(value: Any) -> None:
     """Print a result for a program."""
     text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False, default=lambda array: array.tolist())
+    kept = current()
+    if kept is not None:
+        kept.results.append(text)
+        return
     with status_line.hidden():
         sys.stdout.write(text + "\n")
 
@@ -180,22 +192,72 @@ def show_classes(text: str) -> None:
         _put(sys.stdout, _named(sys.stdout, name + colon, traits.replace("; ", "\n" + " " * len(name + colon)), NAME))
 
 
+Shown = Callable[[Warning | str, type[Warning]], None]
+
+_shown: ContextVar[Shown | None] = ContextVar("halfseen_shown_warnings", default=None)
+
+
+class _Hook:
+    """Sends warnings to the thread that they are of: what Python does with warnings is one for the whole process.
+
+    The first thread that shows warnings changes that, the last one restores it.
+    """
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.users = 0
+        self.before: Any = None
+
+    def __enter__(self) -> None:
+        with self.lock:
+            self.users += 1
+            if self.users > 1:
+                return
+            self.before = warnings.catch_warnings()
+            self.before.__enter__()
+            others = warnings.showwarning
+
+            def dispatched(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+                shown = _shown.get()
+                if shown is None:
+                    others(message, category, *rest, **more)
+                else:
+                    shown(message, category)
+
+            warnings.simplefilter("always")
+            warnings.showwarning = dispatched
+
+    def __exit__(self, *error: object) -> None:
+        with self.lock:
+            self.users -= 1
+            if not self.users:
+                self.before.__exit__(*error)
+
+
+_hook = _Hook()
+
+
 @contextmanager
 def shown_warnings(translate: Callable[[str], str]) -> Iterator[set[type[Warning]]]:
-    """Show each warning once, as a note translated by `translate`; yields the categories shown so far."""
+    """Show each warning once, as a note translated by `translate`; yields the categories shown so far.
+
+    Warnings of this thread alone; several threads may show theirs at the same time.
+    """
     seen: set[str] = set()
     categories: set[type[Warning]] = set()
 
-    def shown(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+    def shown(message: Warning | str, category: type[Warning]) -> None:
         categories.add(category)
         if str(message) not in seen:
             seen.add(str(message))
             note(f"note: {translate(str(message))}")
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("always")
-        warnings.showwarning = shown
-        yield categories
+    token = _shown.set(shown)
+    try:
+        with _hook:
+            yield categories
+    finally:
+        _shown.reset(token)
 
 
 @contextmanager

@@ -3,9 +3,8 @@
 A family has a module ``cli`` with a function for each verb that its manifest lists. ``fit(request)`` reads the data and
 returns a `Fitted`; ``predict``, ``impute``, ``sample``, ``score`` and the others take a loaded model, how the data of
 its fit was read, and the request; ``outcome`` and ``summary`` return the results as a sentence and as plain values. The
-module ``description`` has ``describe`` and ``facts``, what ``halfseen info`` prints. A request has the value of every
-argument and option of the verb, and more entries: ``given``, the names of those that were typed, ``flags``, how each
-option is typed, and ``translate``, which puts messages of estimators in terms of options.
+module ``description`` has ``describe`` and ``facts``, what ``halfseen info`` prints. What a request is,
+`halfseen.app.requests` says.
 """
 
 from __future__ import annotations

@@ -163,5 +163,12 @@ EXAMPLES = {
         ),
         (PENGUINS, VOTES, VOTES.replace("-k 2 -o votes", "-k 3 -o votes3")),
     ),
+    "studio": Examples(
+        (
+            "halfseen studio example:penguins",
+            "halfseen studio example:earthquakes --model hmm --time year -k 2 --session quakes.session",
+            "halfseen studio --lesson em",
+        )
+    ),
     "doctor": Examples(("halfseen doctor", "halfseen doctor --json")),
 }

@@ -121,7 +121,8 @@ def is_rule(model: Any) -> bool:
     return getattr(getattr(model, "_schema", None), "rule", None) is not None
 
 
-FIGURES = ("loglik", "n_parameters", "bic", "aic", "sabic", "icl", "entropy", "n_starts", "n_reached_best", "chosen")
+FIGURES = ("loglik", "n_parameters", "bic", "aic", "sabic", "icl", "entropy", "n_starts", "n_reached_best")
+MARKS = ("chosen", "preferred")  # by hand, or by the criterion; by the criterion, where not the same
 TESTS = ("lr", "lr_p", "lr_draws")  # of each number of classes against one more
 
 
@@ -133,7 +134,8 @@ def selection(model: Any, what: str = "classes") -> list[Block]:
     tried = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     if len(tried) < 2 and "lr" not in tried[0]:
         return []
-    sizes = sorted((name for name in tried[0] if name not in FIGURES + TESTS), key=lambda name: name != "n_components")
+    known = (*FIGURES, *MARKS, *TESTS)
+    sizes = sorted((name for name in tried[0] if name not in known), key=lambda name: name != "n_components")
     shown: dict[str, list[Any]] = {
         what if name == "n_components" else name: [row[name] for row in tried] for name in sizes
     }
@@ -147,9 +149,10 @@ def selection(model: Any, what: str = "classes") -> list[Block]:
         shown["p"] = ["" if row["lr_p"] is None else f"{row['lr_p']:.3g}" for row in tried]
     if "n_starts" in tried[0]:  # not in model files of 0.1
         shown["starts that agree"] = [f"{row['n_reached_best']} of {row['n_starts']}" for row in tried]
-    collapsed = "" if _lowest(tried, model.criterion)["chosen"] else " (lower ones collapsed)"
+    marked = "preferred" if "preferred" in tried[0] else "chosen"
+    collapsed = "" if _lowest(tried, model.criterion)[marked] else " (lower ones collapsed)"
     mark = f"<- preferred by {model.criterion.upper()}{collapsed}"
-    shown[""] = [mark if row["chosen"] else "" for row in tried]
+    shown[""] = [mark if row[marked] else "<- chosen" if row["chosen"] else "" for row in tried]
     return [blocks.table(list(shown), zip(*shown.values(), strict=True), left=0), blocks.text()]
 
 

@@ -21,7 +21,7 @@ from halfseen.app.flags import own_flag
 from halfseen.families.family import Family
 
 TASKS = {  # verbs
-    "Fit a model": ("fit",),
+    "Fit a model": ("fit", "studio"),
     "Use it on data": ("predict", "impute", "score", "forecast", "query", "parse", "align", "sample"),
     "Look at it": ("info", "rename", "report", "compare", "explain"),
     "For a paper": ("test", "relate", "table"),
@@ -31,6 +31,7 @@ SECTIONS = {  # options of verbs
     "Model": ("model", "classes", "names", "criterion", "prior", "ml", "assign"),
     "Data": ("columns", "ignore", "missing", "codes", "no_quotes", "weight", "sql", "glob"),
     "Search and computing": ("restarts", "max_iter", "seed", "jobs", "memory", "on", "dry_run", "resume"),
+    "The page": ("session", "lesson", "upload", "port", "host", "i_know", "no_browser"),
     "Output": ("output", "report", "format", "safe_csv", "json"),
 }
 SQL_IS_OUTPUT = ("export",)  # verbs with an option --sql that is about what is written

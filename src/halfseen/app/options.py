@@ -50,8 +50,8 @@ def kinds(text: str | None) -> dict[str | int, str]:
 
     Examples
     --------
-    >>> kinds("age=gaussian, visits=poisson")
-    {'age': 'gaussian', 'visits': 'poisson'}
+    >>> kinds("age=gaussian, heads=binomial(10)")
+    {'age': 'gaussian', 'heads': 'binomial(10)'}
     """
     found: dict[str | int, str] = {}
     for part in names(text):

@@ -2,7 +2,8 @@
 
 It is begun before anything heavy is imported, and leaves nothing behind: what prints hides it first (`hidden`), and
 the end of the command removes it. Nothing is written where standard error is no terminal. A thread keeps it moving, so
-that a long step is seen to run; after some seconds it also shows how many have passed.
+that a long step is seen to run; after some seconds it also shows how many have passed. Where the output is collected,
+what is said goes there.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
+
+from halfseen.app import collected
 
 __all__ = ["begin", "end", "fitted", "hidden", "say", "width"]
 
@@ -76,6 +79,10 @@ def begin(*parts: str) -> None:
 
 def say(*parts: str) -> None:
     """Change what the line says, if there is one; parts are separated by commas."""
+    kept = collected.current()
+    if kept is not None:
+        kept.status = parts
+        return
     with _line.lock:
         if _line.parts is not None:
             _line.parts = parts

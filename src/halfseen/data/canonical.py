@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from halfseen import stop_request
 from halfseen.data.counts import Counts
 from halfseen.kernels import active as kernels
 
@@ -32,6 +33,7 @@ def hash_rows(columns: Sequence[NDArray[Any]], n_rows: int, n_hashes: int = 2) -
     """Two 64-bit hashes of each row, (2, N), or the first of them."""
     hashes = np.repeat(SEEDS[:n_hashes, None], n_rows, axis=1)
     for start in range(0, n_rows, SLICE):
+        stop_request.check()
         part = slice(start, start + SLICE)
         for column in columns:
             cells = _plain(column[part])

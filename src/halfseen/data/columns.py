@@ -6,6 +6,7 @@ kind                 holds                                        encoded as
 ``"categorical"``    one of a fixed tuple of categories           codes 0, 1, ...; -1 for missing
 ``"gaussian"``       numbers                                      float64; NaN for missing
 ``"poisson"``        counts: whole numbers from 0 (by choice)     float64; NaN for missing
+``"binomial(10)"``   successes of 10 trials (by choice)           float64; NaN for missing
 ``"text"``           words, and how often each (by choice)        rows of `Counts`; a missing text is empty
 ==================== ============================================ ======================================
 
@@ -111,11 +112,14 @@ class Block:
 
 
 def read_kind(kind: Any, what: str) -> Kind:
-    """Return a kind by its name; `what` is the column or option that names it."""
+    """Return a kind by its name, such that columns can be of it; `what` is the column or option that names it."""
     try:
-        return kinds[kind]
+        found = kinds[kind]
     except ParameterError as error:
         raise ParameterError(f"{what}: {error}") from None
+    if found.lacks:
+        raise ParameterError(f"{what}: {found.lacks}")
+    return found
 
 
 def learn_column(

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, Self, TypeAlias
 
+from halfseen import stop_request
 from halfseen.disk import disk_full, size_text
 from halfseen.errors import DataError
 from halfseen.optional import optional
@@ -271,10 +272,12 @@ def connected(
                     connection.execute(f"SET streaming_buffer_size = '{min(max(memory_limit, 1 << 20), 10 << 20)}B'")
                 restrict(connection, files)
                 try:
-                    yield connection
+                    with stop_request.calling(connection.interrupt):
+                        yield connection
                 except duckdb.PermissionException as error:
                     raise _reads_elsewhere(connection, str(error), title, database) from None
         except (duckdb.Error, pyarrow.ArrowException, OSError) as error:  # the latter two from a reader of Arrow
+            stop_request.check()  # which interrupts DuckDB
             raise _full_disk(error, spilled) or explained(error, title, guessed) from None
         except UnicodeDecodeError:  # DuckDB's message quotes the file, and is cut within a character
             raise DataError(
@@ -379,6 +382,7 @@ def arrow_tables(connection: Any, query: str, rows: int) -> Iterator[Any]:
     relation = connection.sql(query)
     reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader  # its name in earlier versions
     for batch in reader(rows):
+        stop_request.check()
         yield pa.Table.from_batches([batch])
 
 

@@ -3,6 +3,7 @@
 ============================= =====================================================================================
 ``.csv .csv.gz .tsv .txt``    text with a delimiter; the first line has the names; an empty cell is missing
 ``.parquet .pq``              Parquet
+``.arrow .feather``           Arrow files; they keep declared levels
 ``.jsonl .ndjson .json``      JSON, an object for each row
 ``.duckdb .db``               a DuckDB file: a table or a query
 ``.sqlite .sqlite3 .db``      a SQLite file: a table or a query
@@ -26,7 +27,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from halfseen.data import several_files, sqlite, stat_files
+import narwhals as nw
+
+from halfseen.data import arrow_table, several_files, sqlite, stat_files
 from halfseen.data.csv_file import HEAD_BYTES, CsvScan, read_dialect
 from halfseen.data.duckdb_reader import (
     BATCH,
@@ -58,7 +61,10 @@ EXAMPLE = "example:"  # before the name of a table that comes with the library
 OF_TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 OF_DATABASES = (".duckdb", ".sqlite", ".sqlite3", ".db")
 WITH_LABELS = (".sav", ".zsav", ".por", ".dta")
-SUFFIXES = (*OF_TEXT, ".parquet", ".pq", ".jsonl", ".ndjson", ".json", *OF_DATABASES, *stat_files.SUFFIXES)
+SUFFIXES = (
+    *OF_TEXT, ".parquet", ".pq", ".jsonl", ".ndjson", ".json", *OF_DATABASES, *stat_files.SUFFIXES,
+    *arrow_table.SUFFIXES,
+)  # fmt: skip
 
 
 def open_table(
@@ -77,19 +83,21 @@ def open_table(
     quotes: bool | None = None,
     memory: int | str | None = None,
 ) -> FileTable:
-    r"""Open a table in a file, of any size, for `fit`, `predict` and the rest.
+    r"""Open a table in a file, of any size, for `fit`, `predict` and the rest; or one in memory, to say what is in it.
 
     Only the beginning of the file is read now. A table that fits into memory is read whole when it is needed; a
     larger one is read in batches and kept, encoded, in temporary files.
 
     Parameters
     ----------
-    path : str, Path or file-like object
+    path : str, Path, file-like object or data frame
         CSV (.csv, .tsv, .txt, also with .gz), Parquet (.parquet, .pq), JSON (.jsonl, .ndjson, .json), DuckDB (.duckdb,
-        .db), SQLite (.sqlite, .sqlite3, .db), SPSS (.sav, .zsav, .por), Stata (.dta) or SAS (.sas7bdat, .xpt); the last
-        three are read whole and need the extra halfseen[stats]. A folder is one table: all its files of CSV, Parquet or
-        JSON, and those of the folders in it (year=2026/part.parquet has a column year). "-" is CSV on standard input,
-        "example:penguins" and "example:votes" are tables that come with the library. Needs the extra: halfseen[app].
+        .db), SQLite (.sqlite, .sqlite3, .db), Arrow (.arrow, .feather), SPSS (.sav, .zsav, .por), Stata (.dta) or SAS
+        (.sas7bdat, .xpt); the last three are read whole and need the extra halfseen[stats]. A folder is one table: all
+        its files of CSV, Parquet or JSON, and those of the folders in it (year=2026/part.parquet has a column year).
+        "-" is CSV on standard input, "example:penguins" and "example:votes" are tables that come with the library.
+        A data frame of pandas, Polars or Arrow, an array or a list of rows is copied, for the options below. Needs the
+        extra: halfseen[app].
     glob : str, optional
         In place of a path: a pattern, of which all files that match are one table: ``"visits/2026-*.parquet"``.
     sql : str, optional
@@ -137,6 +145,12 @@ def open_table(
     as_text = tuple(map(str, _listed("text", text)))
     as_codes = tuple(map(str, _listed("codes", codes)))
     limit = read_memory(memory)
+    if _is_table(path):
+        if sql is not None or glob is not None or as_codes:
+            raise ParameterError("open_table: sql=, glob= and codes= are for files.")
+        own = arrow_table.ArrowScan("the table given", arrow_table.arrow_of(path), markers, as_text)
+        _check_known("text", as_text, own)
+        return FileTable(own, memory=limit, weight=weight, target=target).without(_listed("ignore", ignore))
     source, title, keep = _located(path)
     several = _several(path, glob)
     if several:
@@ -409,6 +423,16 @@ class FilePart:
 # ----------------------------------------------------------------------------------------------------- finding a table
 
 
+def _is_table(path: Any) -> bool:
+    """Whether what was given is a table in memory: a data frame, an array, or a list of rows."""
+    if path is None or isinstance(path, str | os.PathLike | bytes) or hasattr(path, "read"):
+        return False
+    lazy = hasattr(path, "collect") or hasattr(path, "compute")  # refused with advice where it is read
+    return (
+        isinstance(path, list | tuple) or hasattr(path, "__array__") or lazy or nw.dependencies.is_into_dataframe(path)
+    )
+
+
 def _located(path: Any) -> tuple[str | None, str, Any]:
     """Return where the data is, its name in messages, and an object that keeps a temporary copy alive."""
     if path is None:
@@ -463,7 +487,7 @@ def _scan_several(
     suffix = _known_suffix(files[0])
     if suffix in OF_DATABASES:
         raise DataError(f"{title}: databases cannot be read as one table. Open one of them, or join them in a query.")
-    if suffix in stat_files.SUFFIXES:
+    if suffix in (*stat_files.SUFFIXES, *arrow_table.SUFFIXES):
         raise DataError(f"{title}: {suffix} files cannot be read as one table. Open one of them, or convert them.")
     if suffix in OF_TEXT:
         if sql is not None:
@@ -572,6 +596,12 @@ def _scan(
         dialect = read_dialect(path, title, missing, delimiter, encoding, quotes)
         scan: Scan = CsvScan(title, path, dialect, text)
         return scan if sql is None else _view(scan, sql, missing, text)
+    if name.endswith(arrow_table.SUFFIXES):
+        if sql is not None:
+            raise ParameterError(
+                f"sql= cannot be used with {title}: DuckDB does not read Arrow files. Convert it first."
+            )
+        return arrow_table.ArrowScan(title, path, missing, text)
     if name.endswith((".parquet", ".pq")):
         scan = ParquetScan(title, [path], missing, text)
     elif name.endswith((".jsonl", ".ndjson", ".json")):

@@ -7,6 +7,8 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from halfseen.stop_request import stoppable
+
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
 
@@ -15,7 +17,7 @@ def in_order(work: Callable[[Piece], Result], pieces: Iterable[Piece], workers: 
     """Yield `work(piece)` for each piece, in their order.
 
     The calling thread takes the pieces, one at a time; at most `workers` + 1 of them are in memory. The first error by
-    the order of the pieces is raised.
+    the order of the pieces is raised. A stop that is asked for (`stop_request`) is raised between two pieces.
 
     Examples
     --------
@@ -24,7 +26,7 @@ def in_order(work: Callable[[Piece], Result], pieces: Iterable[Piece], workers: 
     """
     source = iter(pieces)
     try:
-        yield from map(work, source) if workers <= 1 else _by_threads(work, source, workers)
+        yield from map(work, stoppable(source)) if workers <= 1 else _by_threads(work, stoppable(source), workers)
     finally:
         if isinstance(source, Generator):  # else the traceback of an error would keep files open
             source.close()

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from halfseen import stop_request
 from halfseen.data import spill
 from halfseen.data.arrays import HEAD, FastEncodingFailed, LazyBlocks, Reader, Run, survey
 from halfseen.data.buckets import Dealt
@@ -269,6 +270,7 @@ class Schema:
 
     def _block(self, source: Source, name: str, reader: Reader | None, unknown: Counter[tuple[str, Any]]) -> Any:
         """Encode a block, all columns at once if possible; count the unknown categories by column."""
+        stop_request.check()
         if reader is not None:
             try:
                 return reader.whole()

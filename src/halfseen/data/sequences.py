@@ -225,6 +225,13 @@ class Cut:
     listed : bool                  whether sequences came as a list, so that results are lists
     names : tuple or None          names of the sequences, if a column has them
     times : (N,) array or None     time of each step, if a column has it
+    first : int                    number of the first sequence, where they are part of the user's
+
+    Examples
+    --------
+    >>> cut = Cut(np.array([2, 1]), names=("a", "b"), times=np.array([1, 2, 1]))
+    >>> cut.only(1).names, cut.only(1).times.tolist(), cut.only(1).name(0)
+    (('b',), [1], "sequence 1 ('b')")
     """
 
     lengths: Ints
@@ -232,10 +239,19 @@ class Cut:
     listed: bool = False
     names: tuple[Any, ...] | None = None
     times: NDArray[Any] | None = None
+    first: int = 0
+
+    def only(self, b: int) -> Cut:
+        """The cut of sequence b alone."""
+        steps = slice(int(self.lengths[:b].sum()), int(self.lengths[: b + 1].sum()))
+        names = None if self.names is None else (self.names[b],)
+        times = None if self.times is None else self.times[steps]
+        return Cut(self.lengths[[b]], names=names, times=times, first=self.first + b)
 
     def name(self, b: int) -> str:
         """The name of sequence b in messages."""
-        return f"sequence {b}" if self.names is None else f"sequence {b} ({plainly(self.names[b])!r})"
+        number = self.first + b
+        return f"sequence {number}" if self.names is None else f"sequence {number} ({plainly(self.names[b])!r})"
 
     def step(self, b: int, t: int) -> str:
         """The name of step t of sequence b in messages."""

@@ -21,6 +21,7 @@ from halfseen.data.columns import Column
 from halfseen.data.counts import Counts, Options, SparseSource, TokenizedSource
 from halfseen.data.frames import RawColumn, Source
 from halfseen.errors import DataError, ParameterError
+from halfseen.stop_request import stoppable
 
 __all__ = ["count_words", "read_options", "tokenised"]
 
@@ -98,7 +99,7 @@ def tokenised(
         texts = _texts(source.column(j), source.names[j])
         vectorizer = _vectorizer(dict(options))
         try:
-            matrix = vectorizer.fit_transform(texts)
+            matrix = vectorizer.fit_transform(stoppable(texts))
         except ValueError as error:
             raise DataError(f"column {source.names[j]!r}: {error}. Other options (words=) may keep more.") from None
         words = tuple(map(str, vectorizer.get_feature_names_out()))
@@ -138,7 +139,7 @@ class WordCounts:
         uses: Counter[str] = Counter()
         documents: Counter[str] = Counter()
         texts = _texts(raw, name)
-        for text in texts:
+        for text in stoppable(texts):
             counts = Counter(analyse(text))
             documents.update(counts.keys())
             uses.update(counts)
@@ -224,7 +225,7 @@ def count_words(raw: RawColumn, name: str, words: Sequence[str], options: Option
     place = {word: v for v, word in enumerate(words)}
     unknown: Counter[str] = Counter()
     ends, cells, values = [0], [], []
-    for text in _texts(raw, name):
+    for text in stoppable(_texts(raw, name)):
         counts = Counter(analyse(text))
         known = {place[word]: count for word, count in counts.items() if word in place}
         if len(known) < len(counts):

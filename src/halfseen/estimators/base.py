@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
@@ -93,6 +94,19 @@ class Estimator(BaseEstimator):
         """Return the estimator that `_state` was taken of; refuse what cannot be one."""
         model: Self = cls._state_module.restored(cls, found)
         return model
+
+    def studio(self, X: Any = None, y: Any = None, **marks: Any) -> Any:
+        """Show the fitted model and its data in a notebook: look at it, correct it, fit again, export.
+
+        As ``halfseen.studio(model, X, ...)``, which says what can be given. Needs the extra halfseen[notebook].
+
+        Parameters
+        ----------
+        X : table, optional            what it was fitted to, or other data of the same columns
+        y : labels, optional           of a classifier
+        **marks : as in `fit`          sample_weight, groups, time, lengths
+        """
+        return import_module("halfseen.studio.notebook").studio(self, X, y, **marks)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         first = convergence.unfinished(self)

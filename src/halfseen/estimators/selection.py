@@ -204,6 +204,20 @@ def compared(tried: Sequence[FittedComponents], criterion: str) -> dict[str, lis
     return by_name(rows, next(i for i, found in enumerate(tried) if found is chosen))
 
 
+def chosen_by_hand(columns: Mapping[str, list[Any]], chosen: int) -> dict[str, list[Any]]:
+    """Return figures with another choice; "preferred" marks the one of the criterion, where it is not the same.
+
+    Examples
+    --------
+    >>> chosen_by_hand({"n_components": [1, 2], "chosen": [False, True]}, 0)
+    {'n_components': [1, 2], 'chosen': [True, False], 'preferred': [False, True]}
+    """
+    found = dict(columns)
+    preferred = found.pop("preferred", columns["chosen"])
+    found["chosen"] = [i == chosen for i in range(len(preferred))]
+    return found if preferred[chosen] else {**found, "preferred": preferred}
+
+
 def by_name(rows: Sequence[Mapping[str, Any]], chosen: int) -> dict[str, list[Any]]:
     """Return figures of all that was tried as lists of plain values by name; "chosen" marks the one that is kept."""
     columns: dict[str, list[Any]] = {name: np.array([row[name] for row in rows]).tolist() for name in rows[0]}

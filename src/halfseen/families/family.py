@@ -60,6 +60,7 @@ class Family:
     refused : dict              verb -> {shared option: why it does not apply}
     reports : dict              class -> title of its report; its module ``report`` has SECTIONS and MATERIAL
     two_files : bool            whether its data can come in two files
+    of_rows : bool              whether its data are the rows of one table, which the studio shows
     """
 
     name: str
@@ -76,6 +77,7 @@ class Family:
     refused: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     reports: Mapping[str, str] = field(default_factory=dict)
     two_files: bool = False
+    of_rows: bool = False
 
     @property
     def resumes(self) -> bool:

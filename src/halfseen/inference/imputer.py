@@ -188,7 +188,10 @@ def _refitted(model: Any, table: Table, seed: np.random.SeedSequence) -> tuple[P
     with runner(model.n_jobs, weighted.n_chunks) as run:
         weighted = weighted.run_by(run)
         data = reduce(model._model, weighted, run)
-        found = fit(model._model, data, Starts.given([model._params]), options.plan(model, seed, run)).best
+        search = fit(model._model, data, Starts.given([model._params]), options.plan(model, seed, run))
+    if search.interrupted:
+        raise KeyboardInterrupt  # what was begun at the fitted parameters would be too near to them
+    found = search.best
     return found.accepted.params, found.reason != "max_iter"
 
 

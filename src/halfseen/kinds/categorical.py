@@ -30,12 +30,24 @@ from halfseen.data.frames import CodedColumn, RawColumn
 from halfseen.data.rows import Rows
 from halfseen.errors import ParameterError
 from halfseen.export.formula import Formula, Language
+from halfseen.kinds import by_numbers
 from halfseen.kinds.doubts import FEWEST, codes_note, marks_notes, suspected_codes
 from halfseen.kinds.kind import Kind
-from halfseen.kinds.records import Build, ColumnProfile, Contrast, Feature, Figures, Fitted, Mask
+from halfseen.kinds.records import (
+    Build,
+    ColumnProfile,
+    Contrast,
+    Estimate,
+    Feature,
+    Figures,
+    Fitted,
+    Mask,
+    MStep,
+)
 from halfseen.kinds.wording import cut, percent, shown
-from halfseen.leaves.categorical import Categorical, read_fixed_table, read_table
+from halfseen.leaves.categorical import SUM_TOLERANCE, Categorical, read_fixed_table, read_table
 from halfseen.leaves.leaf import Floats, Leaf, Stats
+from halfseen.leaves.wrappers import fixed_entries
 
 MANY_SPACES = 2  # in what may be a sentence
 HEAD = 20  # categories read
@@ -73,7 +85,7 @@ class Tabular(Kind):
         """Write the probabilities of one column."""
         column, first = block.columns[d], block.starts[d]
         if isinstance(given, Mapping):
-            given = self._by_category(column, given)
+            given = self._by_category(column, given, n_components)
         table = read_table(given, (n_components, block.sizes[d]), f"{column.name!r}")
         params[:, first : first + block.sizes[d]] = table
 
@@ -98,17 +110,26 @@ class Tabular(Kind):
         params[:, first : first + size][known] = table[known]
         mask[:, first : first + size] = known
 
-    def _by_category(self, column: Column, given: Mapping[Any, Any]) -> Floats:
+    def _by_category(self, column: Column, given: Mapping[Any, Any], n_components: int) -> Floats:
         """Return probabilities given by category as a table, (K, V)."""
         categories = column.categories or ()
         if set(given) != set(categories):
             self._refuse(column, given)
-        try:
-            return np.stack([np.asarray(given[category], dtype=np.float64) for category in categories], axis=-1)
-        except (TypeError, ValueError):
+        parts = {category: _numbers(given[category]) for category in categories}
+        for category, part in parts.items():
+            if part.shape != (n_components,):
+                raise ParameterError(
+                    f"{column.name!r}: each category needs a probability for each of the {n_components} components, "
+                    f"got {given[category]!r:.80} for {category!r}."
+                )
+        table = np.stack(list(parts.values()), axis=-1) if parts else np.zeros((n_components, 0))
+        off = np.flatnonzero(np.abs(table.sum(axis=1) - 1) > SUM_TOLERANCE)
+        if len(off) and (table >= 0).all():
             raise ParameterError(
-                f"{column.name!r}: each category needs one probability per component, got {given!r:.80}."
-            ) from None
+                f"{column.name!r}: the probabilities of component {off[0]} sum to {table[off[0]].sum():.6g}, not 1 "
+                f"({len(off)} of {n_components} components are off). Divide them by their sum."
+            )
+        return table
 
     def _refuse(self, column: Column, given: Mapping[Any, Any]) -> None:
         raise ParameterError(
@@ -129,6 +150,22 @@ class Tabular(Kind):
     def counted(self, block: Block, leaf: Leaf, stats: Stats, about: Any) -> Iterator[dict[Any, Floats]]:
         """Yield the expected count of each category."""
         return self.named(block, stats)
+
+    def density(self, column: Column, value: Any, parameters: Mapping[Any, float], who: str) -> str:
+        """Return the probability of a category."""
+        return f"P({column.name}{self.sign}{value} | {who})"
+
+    def estimates(self, step: MStep) -> Iterator[dict[Any, Estimate]]:
+        """p[k, v] = count[k, v] / sum_v count[k, v];  beside fixed probabilities the others share what these leave."""
+        mask = fixed_entries(step.leaf, step.before)
+        columns = zip(
+            by_numbers.counted(self, step),
+            self.named(step.block, mask),
+            self.named(step.block, step.before),
+            strict=True,
+        )
+        for (own, pseudo), fixed, before in columns:
+            yield by_numbers.shares_of_counts(own, pseudo, fixed, before)
 
     def unit(self, column: ColumnProfile) -> float:
         """Return 1: probabilities are compared as they are."""
@@ -412,6 +449,14 @@ def _codes(raw: RawColumn, categories: tuple[Category, ...]) -> NDArray[np.integ
     place = np.searchsorted(ordered, raw.values).clip(max=len(ordered) - 1)
     codes = np.array([known[value] for value in ordered], dtype=np.int32)
     return np.where(ordered[place] == raw.values, codes[place], np.int32(-1))
+
+
+def _numbers(given: Any) -> Floats:
+    """Return numbers as a user typed them; none where they are no numbers."""
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.zeros((0, 0))
 
 
 def _note(column: Column, counts: Floats) -> str:

@@ -11,15 +11,29 @@ from typing import Any
 
 import numpy as np
 
+from halfseen.assign import SOFT
 from halfseen.data.columns import Block, Column, numbers_of
 from halfseen.data.frames import RawColumn
 from halfseen.data.resolution import FEW, Seen
 from halfseen.errors import DataError, ParameterError
 from halfseen.export.formula import LARGEST, Formula, Language, observed
+from halfseen.kinds import gaussian_numbers
+from halfseen.kinds.arithmetic import beside, figure
 from halfseen.kinds.doubts import count_kind
 from halfseen.kinds.kind import Kind
 from halfseen.kinds.numbers import HUGE, apart, check_moments, read_numbers
-from halfseen.kinds.records import POSITIVE, REAL, Build, ColumnProfile, Figures, Fitted
+from halfseen.kinds.records import (
+    POSITIVE,
+    REAL,
+    Addends,
+    Build,
+    ColumnProfile,
+    Density,
+    Estimate,
+    Figures,
+    Fitted,
+    MStep,
+)
 from halfseen.kinds.wording import number
 from halfseen.leaves import Floored, Frozen, Gaussian, GaussianParams, Leaf, Normal, PseudoRows, Ridged, Spherical
 from halfseen.leaves.leaf import NO_MASS, Floats, Stats
@@ -236,6 +250,8 @@ class GaussianKind(Kind):
             far = language.choose((x < low, -np.inf), (x > high, -np.inf), otherwise=density)
             yield observed(x, x.finite(), far)
 
+    # ---- number by number ----------------------------------------------------------------------------------------
+
     def counted(self, block: Block, leaf: Leaf, stats: Stats, about: Any) -> Iterator[dict[Any, Floats]]:
         """Restate moments about the old mean: mass, the plain sum, and squares about the new mean."""
         if isinstance(leaf, Normal):
@@ -247,6 +263,36 @@ class GaussianKind(Kind):
         for d in range(len(block.members)):
             total = first + about.mean * mass
             yield {"mass": (mass + pseudo)[:, d], "sum": total[:, d], "squares": squares[:, d]}
+
+    def density(self, column: Column, value: Any, parameters: Mapping[Any, float], who: str) -> str:
+        """Return N(x; mean, sd)."""
+        mean, sd = parameters["mean"], float(np.sqrt(parameters["var"]))
+        return f"N({column.name} = {beside(value, sd)}; {beside(mean, sd)}, {figure(sd)})"
+
+    def densities(self, fitted: Fitted, cells: Any, classes: Sequence[str]) -> list[list[Density]]:
+        """Return the density of every cell, or of every row where its cells have a covariance."""
+        if not isinstance(fitted.leaf, Normal):
+            return super().densities(fitted, cells, classes)
+        logs = fitted.leaf.score(fitted.leaf.prepare(fitted.params), cells, SOFT)
+        found = []
+        for row, log in zip(cells, logs, strict=True):
+            names = [f"density of the row ({who}{_integrated(fitted.block, row)})" for who in classes]
+            found.append([] if np.isnan(row).all() else [Density(min(fitted.block.members), names, log)])
+        return found
+
+    def addends(self, fitted: Fitted, cells: Any, stats: Stats) -> Iterator[dict[Any, Addends]]:
+        """Yield 1, x and the square about the new mean for each cell that is observed."""
+        return gaussian_numbers.addends(self, fitted, cells, stats)
+
+    def estimates(self, step: MStep) -> Iterator[dict[Any, Estimate]]:
+        """mean = sum / mass,  sd = sqrt(squares / mass)."""
+        return gaussian_numbers.estimates(self, step)
+
+
+def _integrated(block: Block, row: Floats) -> str:
+    """Say which cells of a row are missing."""
+    missing = [column.name for column, value in zip(block.columns, row, strict=True) if np.isnan(value)]
+    return f"; missing {', '.join(missing)} integrated out" if missing else ""
 
 
 def _counted_together(block: Block, leaf: Normal, stats: Stats, about: Any) -> Iterator[dict[Any, Floats]]:

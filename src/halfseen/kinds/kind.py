@@ -1,8 +1,8 @@
 """The protocol of a kind of column: all that the rest of the library asks of a column.
 
-A kind has no state; one object serves all columns of its kind. What is written here fits a plain column of numbers
-whose distribution has a mean and a variance, so that a new kind of that sort is short. `categorical`, `gaussian`,
-`poisson` and `text` are the built-in kinds, and examples.
+A kind has no state but what its name says; one object serves all columns of its kind. What is written here fits a plain
+column of numbers whose distribution has a mean and a variance, so that a new kind of that sort is short. `categorical`,
+`gaussian`, `poisson` and `text` are built-in kinds, and examples; `binomial` is one whose name has an argument.
 
 You implement
 -------------
@@ -13,6 +13,7 @@ moments               mean and variance, given the parameters
 
 You may implement
 -----------------
+with_argument, lacks  a kind whose name has something in brackets: "binomial(10)"
 legal, domain         which numbers a cell may hold, and how that is said
 recognises            whether a column is of this kind by its values (default: by choice only)
 learn, encode, decode, dtype, missing_mark   cells that are not numbers
@@ -22,6 +23,9 @@ profile, trait, card, odd_cell          what a component looks like, if not 'mea
 whole                 the parameters of the whole table, if not a mean over components
 expected_log_density  in closed form
 statistics            the names of the first statistics of its leaf, for `hs.explain`
+density, estimates    for `hs.explain`: what the density of a cell is called (default: by the parameters' names), the
+                      formula of a parameter (default: of one that is the second of `statistics` over the first)
+densities, addends    likewise, where cells belong together, or statistics are shown otherwise than they are gathered
 summary_from          the summary read off statistics: then `NaiveBayes.partial_fit` takes the column
 scanned, seen, scan_figures, joined   what of the summary must be read off the cells, and how it adds
 notes                 what a fit records about its columns in `events_`
@@ -52,24 +56,31 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from halfseen import stop_request
 from halfseen.assign import SOFT
 from halfseen.data.columns import Block, Column, numbers_of
 from halfseen.data.frames import RawColumn, Source
 from halfseen.data.rows import Chunk, Rows
 from halfseen.errors import DataError, ParameterError
 from halfseen.export.formula import Formula, Language
+from halfseen.kinds import by_numbers
+from halfseen.kinds.arithmetic import figure
 from halfseen.kinds.doubts import CODES, codes_note, suspected_codes
 from halfseen.kinds.numbers import apart, check_moments, in_units, or_free, read_numbers
 from halfseen.kinds.records import (
     REAL,
+    Addends,
     Bound,
     Build,
     ColumnProfile,
     Contrast,
+    Density,
+    Estimate,
     Feature,
     Figures,
     Fitted,
     Mask,
+    MStep,
     WordScores,
 )
 from halfseen.kinds.wording import cut, number, shown, spread
@@ -82,13 +93,14 @@ DRAWS = 2000  # of each component, to estimate the expected log-density
 class Kind(ABC):
     """A kind of column; see the module's lists. Equal, hashed and pickled by its name."""
 
-    name: ClassVar[str]
+    name: str
     treatment: ClassVar[str] = ""  # which variant of the kind this is
     treatments: ClassVar[tuple[str, ...]] = ("fixed", "tied", "cells")  # how columns may be treated
     parameters: ClassVar[Mapping[str, Bound]] = {}
     statistics: ClassVar[tuple[str, ...]] = ()
     scanned: ClassVar[tuple[str, ...]] = ()  # what of the summary `scan` reads off the cells
-    domain: ClassVar[str] = "a number"
+    domain: str = "a number"
+    lacks: str = ""  # what its name needs in brackets before a column can be of this kind
     missing_mark: ClassVar[float] = np.nan  # the mark of a missing cell in a block
     sign: ClassVar[str] = " = "  # between a column and its category
     any_number: ClassVar[bool] = False  # whether a cell may hold any finite number: then arrays are encoded at once
@@ -115,6 +127,10 @@ class Kind(ABC):
     def treated(self, treatment: str) -> Kind:
         """Return the kind of a block whose columns are treated in some way; most kinds are what they are."""
         return self
+
+    def with_argument(self, argument: str) -> Kind:
+        """Return the kind that its name with something in brackets means, "binomial(10)"; most have nothing there."""
+        raise ParameterError(f"the kind {self.name!r} takes nothing in brackets, got '{self.name}({argument:.40})'.")
 
     # ---- cells ---------------------------------------------------------------------------------------------------
 
@@ -169,6 +185,7 @@ class Kind(ABC):
         cells = np.empty((source.n_rows, len(block.members)), self.dtype(block))
         unknown: Counter[tuple[str, Any]] = Counter()
         for d, (j, column) in enumerate(zip(block.members, block.columns, strict=True)):
+            stop_request.check()
             for value, count in self.encode(source.column(j), column, cells[:, d]).items():
                 unknown[column.name, value] += count
         return cells, unknown
@@ -392,7 +409,7 @@ class Kind(ABC):
     def bounds(self, row: Any) -> tuple[float, float]:
         """Return between which numbers a parameter of a profile is, by its name; those of categories are shares."""
         bound = self.parameters.get(row)
-        return (0.0, 1.0) if bound is None else (bound.low, np.inf)
+        return (0.0, 1.0) if bound is None else (bound.low, bound.high)
 
     def profiles(self, fitted: Fitted) -> Iterator[ColumnProfile]:
         """Yield the profile of each column of a block."""
@@ -520,6 +537,8 @@ class Kind(ABC):
             f"{names}: columns of kind {self.name!r} cannot be written in {language.name}: it has no `exported_scores`."
         )
 
+    # ---- number by number ----------------------------------------------------------------------------------------
+
     def counted(self, block: Block, leaf: Leaf, stats: Stats, about: Any) -> Iterator[dict[Any, Floats]]:
         """Yield the statistics of each column by name, (K,) each, as a person would count them.
 
@@ -527,6 +546,29 @@ class Kind(ABC):
         """
         for d in range(len(block.members)):
             yield {name: stats[i][:, d] for i, name in enumerate(self.statistics)}
+
+    def density(self, column: Column, value: Any, parameters: Mapping[Any, float], who: str) -> str:
+        """Return what the density of a cell in a component is called; `who` is the component."""
+        given = "".join(f", {name} {figure(number)}" for name, number in parameters.items())
+        return f"p({column.name} = {value} | {who}{given})"
+
+    def densities(self, fitted: Fitted, cells: Any, classes: Sequence[str]) -> list[list[Density]]:
+        """Return the factors of the density of each row: one for each observed cell, unless cells belong together."""
+        return by_numbers.cell_densities(self, fitted, cells, classes)
+
+    def addends(self, fitted: Fitted, cells: Any, stats: Stats) -> Iterator[dict[Any, Addends]]:
+        """Yield what each row adds to the statistics of each column, by the names of `counted`.
+
+        `stats` are those of all rows together, gathered under the parameters of `fitted`.
+        """
+        return by_numbers.addends(self, fitted, cells)
+
+    def estimates(self, step: MStep) -> Iterator[dict[Any, Estimate]]:
+        """Yield the parameters of each column as they follow from the statistics; those without a formula are left out.
+
+        By their names in a profile. Here: a single parameter that is the second of `statistics` over the first.
+        """
+        return by_numbers.ratio_of_first_two(self, step)
 
 
 def _seen(chunk: Chunk, kind: Kind, block: str, known: Any) -> Any:

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from halfseen.data.columns import Block
+from halfseen.data.columns import Block, Column
 from halfseen.export.formula import Formula, Language
 from halfseen.export.series import excess, stirling_series
+from halfseen.kinds import by_numbers
+from halfseen.kinds.arithmetic import figure
 from halfseen.kinds.counting import Counting
-from halfseen.kinds.records import NOT_NEGATIVE, POSITIVE, Build, Figures
+from halfseen.kinds.records import NOT_NEGATIVE, POSITIVE, Build, Estimate, Figures, MStep
 from halfseen.leaves.leaf import Floats, Leaf
 from halfseen.leaves.negbin import NegBin, equidispersed, moment_size, stirling_error
 
@@ -32,6 +34,16 @@ class NegBinKind(Counting):
         """var = mean + mean^2 / size."""
         mean, size = parameters["mean"], parameters["size"]
         return mean, mean + mean**2 / size
+
+    def density(self, column: Column, value: Any, parameters: Mapping[Any, float], who: str) -> str:
+        """Return NegBin(x; mean, size)."""
+        mean, size = figure(parameters["mean"]), figure(parameters["size"])
+        return f"NegBin({column.name} = {value}; mean {mean}, size {size})"
+
+    def estimates(self, step: MStep) -> Iterator[dict[Any, Estimate]]:
+        """mean = events / mass;  the size has no formula."""
+        for own, pseudo in by_numbers.counted(self, step):
+            yield {"mean": by_numbers.quotient((own["events"], pseudo["events"]), (own["mass"], pseudo["mass"]))}
 
     def whole(self, values: Mapping[str, Floats], weights: Floats, mean: float, var: float) -> Floats:
         """size = mean^2 / (var - mean): the negative binomial with the moments of the whole table."""

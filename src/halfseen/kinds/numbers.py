@@ -74,8 +74,6 @@ def read_numbers(given: Any, what: str, n_components: int, bound: Bound) -> Floa
         raise ParameterError(
             f"{what}: expected one number per component, shape ({n_components},), got {numbers.shape}."
         )
-    low, inclusive = bound
-    if not np.all(np.isfinite(numbers)) or not np.all(numbers >= low if inclusive else numbers > low):
-        words = "finite" if low == -np.inf else f"finite and {'at least' if inclusive else 'above'} {low:g}"
-        raise ParameterError(f"{what}: numbers must be {words}, got {numbers.tolist()}.")
+    if not bound.allows(numbers).all():
+        raise ParameterError(f"{what}: numbers must be {bound}, got {numbers.tolist()}.")
     return numbers

@@ -11,6 +11,7 @@ from scipy.special import gammaln, rel_entr, xlogy
 from halfseen.data.columns import Block, Column
 from halfseen.export.formula import Formula, Language
 from halfseen.export.series import excess, stirling_series
+from halfseen.kinds.arithmetic import figure
 from halfseen.kinds.counting import Counting
 from halfseen.kinds.numbers import check_moments
 from halfseen.kinds.records import NOT_NEGATIVE, Build, ColumnProfile, Figures, Fitted
@@ -32,6 +33,10 @@ class PoissonKind(Counting):
         """Return the leaf; a column of zeros has no unit of its own."""
         mean = summary["mean"]
         return Poisson(build.n_components, np.where(mean > 0, mean, 1.0), build.pseudo_rows)
+
+    def density(self, column: Column, value: Any, parameters: Mapping[Any, float], who: str) -> str:
+        """Return Poisson(x; rate)."""
+        return f"Poisson({column.name} = {value}; rate {figure(parameters['rate'])})"
 
     def summary_from(self, block: Block, leaf: Leaf, stats: Stats, about: Any, mass: float) -> Figures:
         """Return mean = events / mass; the variance is taken as large."""

@@ -21,13 +21,28 @@ Figures = Mapping[str, Floats]  # what a block's leaf must know of the whole tab
 
 
 class Bound(NamedTuple):
-    """What a parameter may be: finite, and above `low`, or at least `low` where that is `inclusive`."""
+    """What a parameter may be: finite, above `low`, or at least `low` where that is `inclusive`, at most `high`."""
 
     low: float = -np.inf
     inclusive: bool = False
+    high: float = np.inf
+
+    def allows(self, numbers: Floats) -> Mask:
+        """Return which numbers the parameter may be."""
+        above = numbers >= self.low if self.inclusive else numbers > self.low
+        return np.isfinite(numbers) & above & (numbers <= self.high)
+
+    def __str__(self) -> str:
+        words = ["finite"]
+        if np.isfinite(self.low):
+            words.append(f"{'at least' if self.inclusive else 'above'} {self.low:g}")
+        if np.isfinite(self.high):
+            words.append(f"at most {self.high:g}")
+        return " and ".join(words)
 
 
 REAL, POSITIVE, NOT_NEGATIVE = Bound(), Bound(0.0), Bound(0.0, inclusive=True)
+SHARE = Bound(0.0, inclusive=True, high=1.0)
 
 
 class Build(NamedTuple):
@@ -183,3 +198,64 @@ class WordScores(NamedTuple):
 
     words: list[str]
     scores: Floats
+
+
+class Density(NamedTuple):
+    """A factor of the density of one row in every component: that of a cell, or of cells that belong together.
+
+    Attributes
+    ----------
+    member : int              the place in the table of its column, or of the first of them
+    names : list of str       what it is called in each component, such as "P(x1 = 0 | class 0)"
+    log : (K,) array          its logarithm
+    """
+
+    member: int
+    names: list[str]
+    log: Floats
+
+
+class Addends(NamedTuple):
+    """What each row adds to a statistic for each time that it counts in a component.
+
+    Attributes
+    ----------
+    values : (N, K) array
+    texts : list of list of str    the same in figures, or what they are made of, such as "(1.2 - 1)^2"
+    """
+
+    values: Floats
+    texts: list[list[str]]
+
+
+class MStep(NamedTuple):
+    """An M-step of a block: from statistics to parameters.
+
+    Attributes
+    ----------
+    block : Block
+    leaf : Leaf               with its wrappers: what is fixed, floors
+    before, after : Params    of the leaf
+    stats : Stats             expected statistics, those of tied components added up
+    pseudo : Stats or None    those that the prior adds
+    """
+
+    block: Block
+    leaf: Leaf
+    before: Any
+    after: Any
+    stats: Stats
+    pseudo: Stats | None
+
+
+class Estimate(NamedTuple):
+    """A parameter as it follows from statistics.
+
+    Attributes
+    ----------
+    texts : list of str    the formula in figures; empty for a component without mass
+    values : (K,) array    what it comes to, before limits; NaN where the parameter is fixed
+    """
+
+    texts: list[str]
+    values: Floats

@@ -28,6 +28,7 @@ from halfseen.data.rows import Rows
 from halfseen.data.text import count_words, read_options
 from halfseen.errors import DataError, ParameterError
 from halfseen.export.formula import Formula, Language
+from halfseen.kinds import by_numbers
 from halfseen.kinds.categorical import Tabular, expected_logs, smoothed_shares
 from halfseen.kinds.kind import Kind
 from halfseen.kinds.numbers import read_numbers
@@ -36,10 +37,13 @@ from halfseen.kinds.records import (
     Build,
     ColumnProfile,
     Contrast,
+    Density,
+    Estimate,
     Feature,
     Figures,
     Fitted,
     Mask,
+    MStep,
     Prior,
     WordScores,
 )
@@ -292,6 +296,33 @@ class TextKind(Tabular):
         known = spelt(block.columns[d].categories or (), names)
         return [known[v - first] for v in words.tolist()], scores, absent
 
+    # ---- number by number ----------------------------------------------------------------------------------------
+
+    def densities(self, fitted: Fitted, cells: Any, classes: Sequence[str]) -> list[list[Density]]:
+        """Return a factor for each word of each text: its probability, as often as it occurs."""
+        return [
+            [
+                density
+                for d in range(len(fitted.block.members))
+                for density in self._words(fitted, cells[n : n + 1], d, classes)
+            ]
+            for n in range(len(cells))
+        ]
+
+    def _words(self, fitted: Fitted, text: Any, d: int, classes: Sequence[str]) -> Iterator[Density]:
+        """Yield the factors of one text."""
+        column, place = fitted.block.columns[d], fitted.block.members[d]
+        words, scores, _ = self._by_word(fitted, text, d, None)
+        for word, count, score in zip(words, self._occurrences(fitted.block, text, d), scores, strict=True):
+            power, said = "" if count == 1 else f"^{count:g}", word if word.strip() else repr(word)
+            yield Density(place, [f"P({column.name}{self.sign}{said} | {who}){power}" for who in classes], score)
+
+    def _occurrences(self, block: Block, text: Any, d: int) -> list[float]:
+        """Return how often each word of a text occurs in it."""
+        row, first = text.matrix(), block.starts[d]
+        own = (row.indices >= first) & (row.indices < first + block.sizes[d])
+        return [float(count) for count in row.data[own]]
+
     def exported_cell(self, column: Column, language: Language) -> Formula:
         """Refuse: words are found by a function of Python."""
         raise ParameterError(
@@ -384,6 +415,27 @@ class BernoulliText(TextKind):
         """Return what each word of a text scores, and all that are not there together."""
         words, scores, absent = self._by_word(fitted, cells, d, names)
         return WordScores([*words, ABSENT], np.vstack([scores, absent]))
+
+    def _occurrences(self, block: Block, text: Any, d: int) -> list[float]:
+        """Return 1 for each word that is there."""
+        return [1.0] * len(super()._occurrences(block, text, d))
+
+    def _words(self, fitted: Fitted, text: Any, d: int, classes: Sequence[str]) -> Iterator[Density]:
+        """Yield the factors of the words that are there, then that of all others."""
+        yield from super()._words(fitted, text, d, classes)
+        absent, column = self._by_word(fitted, text, d, None)[2], fitted.block.columns[d]
+        yield Density(fitted.block.members[d], [f"P({column.name}: no other word | {who})" for who in classes], absent)
+
+    def estimates(self, step: MStep) -> Iterator[dict[Any, Estimate]]:
+        """p[k, v] = texts with the word / all texts."""
+        counts = [step.stats, np.zeros_like(step.stats) if step.pseudo is None else step.pseudo]
+        texts = [part + np.roll(part, 1, axis=-1) for part in counts]  # with the word, and without
+        for own, pseudo, all_own, all_pseudo in zip(
+            *(self.named(step.block, part) for part in (*counts, *texts)), strict=True
+        ):
+            yield {
+                word: by_numbers.quotient((own[word], pseudo[word]), (all_own[word], all_pseudo[word])) for word in own
+            }
 
 
 class ComplementText(TextKind):

@@ -4,6 +4,7 @@ Vocabulary: `params` (a value), `scores` (log-probabilities), `usage` (how often
 `prior` (pseudo-statistics), `limits` (what may not move).
 """
 
+from halfseen.leaves.binomial import Binomial
 from halfseen.leaves.categorical import Categorical, Cells, Portions
 from halfseen.leaves.gaussian import Gaussian, GaussianParams, PseudoRows
 from halfseen.leaves.leaf import Leaf
@@ -20,6 +21,7 @@ from halfseen.leaves.wrappers import Floored, Frozen, Ridged, Tied
 __all__ = [
     "FREE",
     "Bernoulli",
+    "Binomial",
     "Bundle",
     "Categorical",
     "Cells",

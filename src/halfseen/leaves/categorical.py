@@ -419,7 +419,10 @@ def draw(probabilities: Floats, rng: np.random.Generator) -> NDArray[np.int64]:
 
 def read_table(value: Any, shape: tuple[int, ...], what: str) -> Floats:
     """Check a table of probabilities typed by a user: rows of the last axis sum to one."""
-    table = np.asarray(value, dtype=np.float64)
+    try:
+        table = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(f"{what}: expected probabilities of shape {shape}, got {value!r:.80}.") from None
     if table.shape != shape:
         raise ParameterError(f"{what}: expected shape {shape}, got {table.shape}.")
     if not np.all(np.isfinite(table)) or table.min(initial=0.0) < 0:

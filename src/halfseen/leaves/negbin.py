@@ -24,7 +24,6 @@ there is a cluster for nearly every event, far from it events are nearly all sha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -34,9 +33,10 @@ from scipy.special import betaln, digamma, expit, gammaincinv, gammaln, logsumex
 
 from halfseen.assign import Assign
 from halfseen.errors import FitError
+from halfseen.leaves.distinct import added, distinct
 from halfseen.leaves.leaf import AT_FLOOR, NO_MASS, ROUNDING, Floats, Latent, Leaf, Stats, frozen
 from halfseen.leaves.limits import FREE, Limits
-from halfseen.leaves.poisson import LARGEST, excess
+from halfseen.leaves.poisson import LARGEST, excess, excess_at
 
 LEAST_SIZE = 1e-10  # one count of 1e15 among a million zeros has a size of 3e-8
 MOST_SIZE = 1e6  # in units of the column's mean (if above 1): a variance within a millionth of Poisson's
@@ -131,15 +131,15 @@ class NegBin(Leaf):
     def score(self, prepared: NegBinParams, data: Any, assign: Assign | None) -> Floats:
         """scores[n, k] = sum over observed d of log NegBin(x[n, d]; mean[k, d], size[k, d])."""
         scores = np.zeros((len(data), self.n_components))
-        for d, counts, place, seen in _distinct(data):
+        for d, counts, place, seen in distinct(data):
             scores[seen] += log_density(counts[:, None], prepared.mean[:, d], prepared.size[:, d])[place]
         return scores
 
     def expect(self, usage: Floats, prepared: NegBinParams, data: Any, assign: Assign | None, out: Stats) -> int:
         """Add mass, events, shared events, constants and clusters, which are drawn if `assign` says so."""
-        for d, counts, place, seen in _distinct(data):
+        for d, counts, place, seen in distinct(data):
             x, size = counts[:, None], prepared.size[:, d]
-            used = _added(usage[seen], place, len(counts))
+            used = added(usage[seen], place, len(counts))
             joined, apart = used * shared(x, size), used * clusters(x, size)
             out[0, :, d] += used.sum(axis=0)
             out[1, :, d] += counts @ used
@@ -163,8 +163,8 @@ class NegBin(Leaf):
         kl = coefficient(x; size) - coefficient(x; size') - shared(x; size') log(size' / size),   size' of `about`
         """
         kl = 0.0
-        for d, counts, place, seen in _distinct(data):
-            x, used = counts[:, None], _added(usage[seen], place, len(counts))
+        for d, counts, place, seen in distinct(data):
+            x, used = counts[:, None], added(usage[seen], place, len(counts))
             here, there = about.size[:, d], params.size[:, d]
             gap = _coefficient(x, there) - _coefficient(x, here) - shared(x, here) * np.log(here / there)
             kl += float((used * gap).sum())
@@ -373,14 +373,8 @@ def log_density(x: Any, mean: Any, size: Any) -> Floats:
     above = size * (mean - some) / ((size + mean) * some)  # exactly -1 at mean 0: a count there is impossible
     below = (some - mean) / (size + mean)
     ratio = (size + some) / (size + mean)
-    density = _peak(some, size) - some * _excess_at(above, ratio * (mean / some)) - size * _excess_at(below, ratio)
+    density = _peak(some, size) - some * excess_at(above, ratio * (mean / some)) - size * excess_at(below, ratio)
     return np.where(x > 0, density, -size * np.log1p(mean / size))
-
-
-def _excess_at(d: Floats, ratio: Floats) -> Floats:
-    """Return excess(d), given 1 + d as well: close to 0 it has no digits in d."""
-    with np.errstate(divide="ignore"):
-        return np.where(d < -0.5, d - np.log(ratio), excess(d))
 
 
 def shared(x: Any, size: Any) -> Floats:
@@ -414,7 +408,7 @@ def _peak(x: Floats, size: Floats) -> Floats:
     return errors - 0.5 * np.log1p(x / size) - 0.5 * np.log(2 * np.pi * x)
 
 
-def stirling_error(y: Floats) -> Floats:
+def stirling_error(y: Any) -> Floats:
     """Return log y! - (y + 1/2) log y + y - log(2 pi) / 2."""
     large, small = np.maximum(y, LARGE), np.minimum(y, LARGE)
     w = 1 / large**2
@@ -442,20 +436,6 @@ def _pull(stats: Stats, mean: Floats, size: Any) -> tuple[Floats, Floats]:
     near = mass * size * excess(t) - joined - short * share
     far = apart - mass * size * np.log1p(t) + short / (1 + t)
     return np.where(t > 1, far, near), short * share / (1 + t) - mass * size * excess(-share)
-
-
-def _distinct(data: Any) -> Iterator[tuple[int, Floats, NDArray[np.intp], NDArray[np.bool_]]]:
-    """Yield each column's number, its distinct counts, the place of each observed cell among them, and who has one."""
-    for d, column in enumerate(np.asarray(data).T):
-        seen = ~np.isnan(column)
-        counts, place = np.unique(column[seen], return_inverse=True)
-        if len(counts):
-            yield d, counts, place, seen
-
-
-def _added(usage: Floats, place: NDArray[np.intp], n_counts: int) -> Floats:
-    """Return the usage of each distinct count, (V, K)."""
-    return np.stack([np.bincount(place, used, n_counts) for used in usage.T], axis=1)
 
 
 def _sampled(mean: Floats, size: Floats, rng: np.random.Generator) -> Floats:

@@ -39,6 +39,12 @@ def excess(d: Any) -> Floats:
         )
 
 
+def excess_at(d: Floats, ratio: Floats) -> Floats:
+    """Return excess(d), given 1 + d as well: close to 0 it has no digits in d."""
+    with np.errstate(divide="ignore"):
+        return np.where(d < -0.5, d - np.log(ratio), excess(d))
+
+
 @dataclass(frozen=True, eq=False)
 class Poisson(Leaf):
     """A block of D count columns; params is the (K, D) array of rates.

@@ -18,7 +18,7 @@ from halfseen.errors import ParameterError
 from halfseen.leaves.categorical import Categorical
 from halfseen.leaves.exact import Joined, Moments, Shares, Weights
 from halfseen.leaves.leaf import Floats, Latent, Leaf, Slopes, Stats, arrays, frozen, map_arrays, n_rows
-from halfseen.leaves.limits import FREE, Limits, Params, filled
+from halfseen.leaves.limits import FREE, Limits, Params, either, filled
 
 
 class Wrapped(Leaf):
@@ -499,6 +499,18 @@ def unwrapped(leaf: Leaf) -> Leaf:
     while isinstance(leaf, Wrapped):
         leaf = leaf.leaf
     return leaf
+
+
+def fixed_entries(leaf: Leaf, params: Params) -> Params:
+    """Return which entries of the parameters the wrappers of a leaf keep fixed: masks in the shape of `params`."""
+    mask = filled(None, params)
+    while isinstance(leaf, Wrapped):
+        if isinstance(leaf, Frozen):
+            if leaf.fixed is None:
+                return map_arrays(lambda part: np.ones(part.shape, dtype=bool), params)
+            mask = either(mask, filled(leaf.fixed, params))
+        leaf = leaf.leaf
+    return mask
 
 
 def any_frozen(leaf: Leaf) -> bool:

@@ -106,6 +106,7 @@ def scatter_of(seen: Seen) -> Scatter:
         *ellipses(profile.fitted_blocks(model), columns),
         model._by_class(np.eye(len(model.weights_))).argmax(axis=1).tolist(),
         seen.n_given,
+        seen.rows,
     )
 
 

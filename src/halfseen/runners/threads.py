@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from halfseen import stop_request
 from halfseen.errors import ParameterError
 from halfseen.sums import PairwiseSum, Runner, Task, serial
 
@@ -74,9 +75,11 @@ class Threads:
         return found.total
 
     def _each(self, do: Callable[[int], None], n_chunks: int) -> None:
-        """Call `do` with the number of every chunk."""
+        """Call `do` with the number of every chunk; the calling thread raises a stop, the others leave their work."""
+        stop_request.check()
         if not n_chunks:
             return
+        asked = stop_request.current()
         size = -(-n_chunks // self._workers)
         shares = [deque(range(first, min(first + size, n_chunks))) for first in range(0, n_chunks, size)]
 
@@ -86,19 +89,24 @@ class Threads:
 
         def work(own: int) -> None:
             try:
-                while (at := _take(shares, own)) is not None:
+                while not (asked and asked.is_set()) and (at := _take(shares, own)) is not None:
                     do(at)
             except BaseException:
                 stop()  # cancel the remaining workers
                 raise
 
+        def assist(own: int) -> None:
+            with stop_request.shared(asked):
+                work(own)
+
         waiting: list[Future[None]] = []
         try:
-            waiting += [self._pool.submit(work, own) for own in range(1, len(shares))]
+            waiting += [self._pool.submit(assist, own) for own in range(1, len(shares))]
             work(0)
             for future in waiting:
                 if not future.cancel():  # a share not begun has nothing left; its thread may be waiting for ours
                     future.result()
+            stop_request.check()
         finally:
             stop()
             for future in waiting:

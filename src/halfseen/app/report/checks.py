@@ -71,19 +71,31 @@ def runner_up(tried: dict[str, list[Any]], criterion: str) -> tuple[int, float]:
     return second, values[second] - values[chosen]
 
 
+def preferred(tried: dict[str, list[Any]]) -> int | None:
+    """Return which of those tried the criterion prefers, where another one was chosen by hand."""
+    return tried["preferred"].index(True) if "preferred" in tried else None
+
+
 def close_call(model: Any, what: tuple[str, str] = ("class", "classes")) -> Iterator[Check]:
     """Return whether the number of classes chosen is clearly better than the next."""
     tried = tried_sizes(model)
     if len(tried.get("n_components", ())) < 2:
         return
+    name, by_criterion = f"Number of {what[1]}", preferred(tried)
     second, gap = runner_up(tried, model.criterion)
-    if gap < 0:  # the lower one collapsed, which an event says
-        return
+    second = second if by_criterion is None else by_criterion
     other = plural(tried["n_components"][second], *what)
     if "covariance" in tried:
         other += f" of {tried['covariance'][second]} covariance"
+    if by_criterion is not None:
+        values = tried[model.criterion]
+        more = values[tried["chosen"].index(True)] - values[second]
+        text = f"{model.criterion.upper()} prefers {other}: that of the number chosen is {more:,.1f} higher."
+        yield Check(False, name, text)
+        return
+    if gap < 0:  # the lower one collapsed, which an event says
+        return
     text = f"{model.criterion.upper()} is {gap:,.1f} lower than that of the next best, {other}"
-    name = f"Number of {what[1]}"
     if gap > CLEAR_GAP:
         yield Check(True, name, f"{text}: a clear difference.")
         return

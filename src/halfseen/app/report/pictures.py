@@ -15,20 +15,20 @@ MOST_POINTS = 400  # in each picture: more overlap, and make the page large
 TOP = 3  # columns, so that there are three pairs
 
 
-def pictures(seen: Scatter, rows: np.ndarray, many: str = "classes") -> Section | None:
+def pictures(seen: Scatter, many: str = "classes") -> Section | None:
     """Return rows as points over pairs of the columns of numbers that separate the classes most; None without a pair.
 
-    `rows` are the positions of the points in the table, (N,); `many` is what classes are called.
+    `many` is what classes are called.
     """
     numbers = [d for d in seen.best(len(seen.names)) if seen.levels[d] is None and np.isfinite(seen.values[:, d]).any()]
     chosen = numbers[:TOP]
     if len(chosen) < 2 or len(seen.class_names) < 2:
         return None
-    shown, rows = _some(seen, rows)
+    shown = _some(seen)
     figures = []
     for x, y in combinations(chosen, 2):
         label = f"Rows as points by {seen.names[x]} and {seen.names[y]}, in the colours of their {many}."
-        figures.append(Figure(scatter(shown, (x, y), rows, label), ""))
+        figures.append(Figure(scatter(shown, (x, y), label), ""))
     spread = np.isfinite(seen.covariances[:, chosen][:, :, chosen]).all()
     drawn = "Ellipses are at one and two standard deviations of a class." if spread else "Crosses are the means."
     lead = (
@@ -40,9 +40,9 @@ def pictures(seen: Scatter, rows: np.ndarray, many: str = "classes") -> Section 
     return Section("pictures", "Pictures", lead, [Beside(figures)])
 
 
-def _some(seen: Scatter, rows: np.ndarray) -> tuple[Scatter, np.ndarray]:
+def _some(seen: Scatter) -> Scatter:
     """Return at most so many of the points, drawn at random with a fixed seed."""
-    if len(rows) <= MOST_POINTS:
-        return seen, rows
-    chosen = np.sort(np.random.default_rng(0).choice(len(rows), MOST_POINTS, replace=False))
-    return seen._replace(values=seen.values[chosen], proba=seen.proba[chosen]), rows[chosen]
+    if len(seen.rows) <= MOST_POINTS:
+        return seen
+    chosen = np.sort(np.random.default_rng(0).choice(len(seen.rows), MOST_POINTS, replace=False))
+    return seen._replace(values=seen.values[chosen], proba=seen.proba[chosen], rows=seen.rows[chosen])

@@ -9,7 +9,7 @@ import numpy as np
 
 from halfseen.analysis.residuals import LARGE
 from halfseen.app.report.charts import bars, lines
-from halfseen.app.report.checks import runner_up, tried_sizes
+from halfseen.app.report.checks import preferred, runner_up, tried_sizes
 from halfseen.app.report.material import MOST_PAIRED, TableMaterial
 from halfseen.app.report.parts import Beside, Figure, Grid, Part, Section, Text
 from halfseen.app.report.words import count, listed, percent, plural
@@ -27,6 +27,9 @@ def choice(model: Any, what: tuple[str, str] = ("class", "classes")) -> str:
         return ""
     sizes, shapes = sorted(set(tried["n_components"])), list(dict.fromkeys(tried.get("covariance", ())))
     lowest = f"the lowest {model.criterion.upper()}"
+    if (other := preferred(tried)) is not None:
+        many = f"{len(sizes)} numbers of {what[1]} tried, from {sizes[0]} to {sizes[-1]}"
+        return f"; of {many}, the one chosen is {_named(tried, what)}; {lowest} is at {_named(tried, what, other)}"
     if min(tried[model.criterion]) < tried[model.criterion][tried["chosen"].index(True)]:
         lowest += " of the fits that did not collapse"
     many = f"{len(sizes)} numbers of {what[1]} tried, from {sizes[0]} to {sizes[-1]}"
@@ -102,6 +105,9 @@ def tests_grid(model: Any) -> list[Part]:
 
 def _chosen(tried: dict[str, list[Any]], criterion: str, what: tuple[str, str]) -> str:
     """Return which has the lowest criterion, and the difference to the next."""
+    if (first_choice := preferred(tried)) is not None:
+        best = _named(tried, what, first_choice)
+        return f"Chosen: {_named(tried, what)}. The lowest {criterion.upper()} is at {best}."
     second, gap = runner_up(tried, criterion)
     other = _named(tried, what, second) if "covariance" in tried else str(tried["n_components"][second])
     if gap < 0:

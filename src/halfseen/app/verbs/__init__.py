@@ -12,26 +12,37 @@ from typing import Any
 from halfseen.app import signals
 
 DONE, WRONG_DATA, WRONG_COMMAND = 0, 1, 2
-OWN = ("compare", "doctor", "explain", "fit", "info", "query", "rename", "report", "score", "test")  # those with a file
+OWN = (
+    "compare",
+    "doctor",
+    "explain",
+    "fit",
+    "info",
+    "query",
+    "rename",
+    "report",
+    "score",
+    "studio",
+    "test",
+)  # those with a file
 
 
 def run(verb: str, request: Mapping[str, Any]) -> int:
     """Run a verb and return the exit code."""
     from halfseen.app import console
-    from halfseen.app.bundled_texts import with_texts
     from halfseen.app.deferred import import_sklearn
     from halfseen.app.flags import translator
-    from halfseen.app.glob import with_pattern
+    from halfseen.app.requests import completed
     from halfseen.errors import HalfseenError, InterruptedWarning, ParameterError
 
     translate = translator(verb, request)
     try:
-        request = with_pattern(with_texts(request))
+        request = completed(verb, request)
         if verb != "doctor":
             import_sklearn()
         with console.shown_warnings(translate) as seen:
             if verb in OWN:
-                import_module(f"halfseen.app.verbs.{verb}").run({**request, "translate": translate})
+                import_module(f"halfseen.app.verbs.{verb}").run(request)
             else:
                 use(verb, request)
         return signals.exit_code() if InterruptedWarning in seen else DONE
@@ -48,11 +59,11 @@ def run(verb: str, request: Mapping[str, Any]) -> int:
         return signals.exit_code()
 
 
-def use(verb: str, request: Mapping[str, Any]) -> None:
-    """Load a model and let its family run the verb."""
+def use(verb: str, request: Mapping[str, Any], model: Any = None) -> None:
+    """Let the family of a model run the verb: of the model file that the request names, or of a given model."""
     from halfseen.app import dispatch
 
-    model = dispatch.model_to_use(request["model"])
+    model = dispatch.model_to_use(request["model"]) if model is None else model
     act = dispatch.command(model, "check" if request.get("check") else verb)
     dispatch.check_use(model, verb, request)
     act(model, dispatch.reading_of(model), request)

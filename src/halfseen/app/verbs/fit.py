@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
@@ -23,10 +21,7 @@ from halfseen.families.family import Family
 
 def run(request: Mapping[str, Any]) -> None:
     """Fit, print the result, and write the requested files."""
-    family = dispatch.family_named(request["model"])
-    dispatch.check_fit(family, request)
-    request = _with_prior(request)
-    _names(request)
+    family, request = _checked(request)
     commands = family.module("cli")
     if request["dry_run"]:
         dry_run.show(commands.prepare(request), request)
@@ -35,26 +30,14 @@ def run(request: Mapping[str, Any]) -> None:
     _check_output(output)
     kept = Path(f"{output}.checkpoint") if output is not None and family.resumes else None
     _check_checkpoint(kept, request["resume"])
-    command = _command()
     with nullcontext() if kept is None else checkpoint(kept):  # which is kept until the model is in its file
         with console.progress(_components(family, request["model"])) as watch, watching(watch):
-            fitted = _named(commands.fit(request), family, request)
-        fitted.model._origin = fitted.model._origin._replace(command=command, reading=fitted.reading)
+            found = fitted(request)
         status_line.say("describing the model" if output is None else f"writing {Path(output).name}")
         if output is not None:
-            save(fitted.model, output)
-    first = unfinished(fitted.model)
-    if request["json"]:
-        console.show_json(commands.summary(fitted.model))
-    elif first:  # no description: what was found so far may change much
-        console.show(first)
-    else:
-        console.show_blocks(described(fitted.model))
-    if not request["json"]:
-        console.note(commands.outcome(fitted.model))
-    for event in fitted.model.events_:
-        if event != first:
-            console.note(f"note: {request['translate'](event)}")
+            save(found.model, output)
+    _show(found.model, commands, request)
+    first = unfinished(found.model)
     if output is not None:
         console.wrote("unfinished model" if first else "model", output)
     if first:
@@ -63,8 +46,44 @@ def run(request: Mapping[str, Any]) -> None:
         status_line.say("writing the report")
         from halfseen.app.report.page import report
 
-        report(fitted.model, fitted.X, request["report"], command=command)
+        report(found.model, found.X, request["report"], command=request["command"])
         console.wrote("report", request["report"])
+
+
+def fitted(request: Mapping[str, Any]) -> dispatch.Fitted:
+    """Fit what a request asks for, and return the result; it writes no file, and prints nothing but notes.
+
+    What the request says of files to write (`output`, `report`, `resume`), of `json` and of `dry_run` is for `run`.
+    """
+    family, request = _checked(request)
+    found = _named(family.module("cli").fit(request), family, request)
+    found.model._origin = found.model._origin._replace(command=request["command"], reading=found.reading)
+    return found
+
+
+def _checked(request: Mapping[str, Any]) -> tuple[Family, Mapping[str, Any]]:
+    """Return the family that a request is for, and the request with the prior of --ml; refuse what cannot be."""
+    family = dispatch.family_named(request["model"])
+    dispatch.check_fit(family, request)
+    request = _with_prior(request)
+    _names(request)
+    return family, request
+
+
+def _show(model: Any, commands: Any, request: Mapping[str, Any]) -> None:
+    """Print a fitted model and how its fit ended."""
+    first = unfinished(model)
+    if request["json"]:
+        console.show_json(commands.summary(model))
+    elif first:  # no description: what was found so far may change much
+        console.show(first)
+    else:
+        console.show_blocks(described(model))
+    if not request["json"]:
+        console.note(commands.outcome(model))
+    for event in model.events_:
+        if event != first:
+            console.note(f"note: {request['translate'](event)}")
 
 
 def _with_prior(request: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -81,8 +100,9 @@ def _names(request: Mapping[str, Any]) -> list[str]:
     found = options.names(request["names"])
     if not found:
         return []
-    if request.get("target") is not None:
-        raise ParameterError("--names cannot be used with --target: the classes are those of the target.")
+    for option in ("target", "labels"):
+        if request.get(option) is not None:
+            raise ParameterError(f"--names cannot be used with --{option}: the classes are those of the {option}.")
     if request["classes"].isdecimal():
         try:
             new_names(found, range(int(request["classes"])), "class")
@@ -91,16 +111,16 @@ def _names(request: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _named(fitted: dispatch.Fitted, family: Family, request: Mapping[str, Any]) -> dispatch.Fitted:
+def _named(found: dispatch.Fitted, family: Family, request: Mapping[str, Any]) -> dispatch.Fitted:
     """Return a fit with the names of --names; where their number is not that of the classes, a note says so."""
     names = _names(request)
     if not names:
-        return fitted
+        return found
     try:
-        return replace(fitted, model=family.module("cli").rename(fitted.model, names, request))
+        return replace(found, model=family.module("cli").rename(found.model, names, request))
     except ParameterError as error:
         console.note(f"note: --names was not used: {error} halfseen rename names them.")
-        return fitted
+        return found
 
 
 def _components(family: Family, word: str) -> str:
@@ -134,8 +154,3 @@ def _how_to_continue(kept: Path | None, resumes: bool) -> str:
     if resumes:
         return "The fit cannot be continued: a checkpoint is kept with -o only."
     return "The fit cannot be continued: this model has no checkpoints."
-
-
-def _command() -> str:
-    """Return the command as it was typed."""
-    return shlex.join(["halfseen", *sys.argv[1:]])

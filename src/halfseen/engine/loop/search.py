@@ -19,7 +19,9 @@ from math import ceil
 
 import numpy as np
 
+from halfseen import stop_request
 from halfseen.assign import SOFT, Assign
+from halfseen.engine.loop.course import Course, View
 from halfseen.engine.loop.em import em
 from halfseen.engine.loop.expected import Step
 from halfseen.engine.loop.gradient import METHODS, GradientRun
@@ -28,7 +30,7 @@ from halfseen.engine.loop.run import Average, EMRun
 from halfseen.engine.loop.squarem import Squarem
 from halfseen.engine.loop.stopping import NEARLY, Rule, never
 from halfseen.engine.services.checkpoint import current, evaluate, stop_recording
-from halfseen.engine.services.progress import report
+from halfseen.engine.services.progress import DROPPED
 from halfseen.errors import ParameterError
 from halfseen.leaves.limits import Params
 from halfseen.seeds import child
@@ -43,7 +45,6 @@ COMPARED = 1e-4  # estimated remaining gain at which runs are compared
 TRIAL = 15  # passes before a run may be dropped: ranks after 5 are nearly random
 EVERY = 5  # passes between two looks at which runs may be dropped
 HOPELESS = 30  # a run is dropped if not even this many times its estimated remaining gain takes it to the best
-DROPPED = "dropped"
 FIRST_ROUND = 5  # of a race: passes before the first half is dropped; doubled in every round
 STAGE = 10  # passes at each temperature of annealing
 JITTER = 0.1  # of components after each temperature: identical ones would stay identical
@@ -179,14 +180,21 @@ class Search:
 
 
 def fit(
-    model: Model, data: Reduced, starts: Starts | Sequence[Params], plan: Plan, trace: Sequence[float] | None = None
+    model: Model,
+    data: Reduced,
+    starts: Starts | Sequence[Params],
+    plan: Plan,
+    trace: Sequence[float] | None = None,
+    view: View | None = None,
 ) -> Search:
     """Run EM from every start until runs can be compared, and polish the best.
 
-    A keyboard interrupt ends the search with the best run so far, once every start of the first round was evaluated.
+    A keyboard interrupt, or a stop from another thread, ends the search with the best run so far, once every start of
+    the first round was evaluated.
     With a `trace`, the objectives of iterations already made, the one start is the position of a run that is resumed.
+    `view` makes what a watcher is shown of the leading run.
     """
-    contest = Contest(model, data, plan)
+    contest = Contest(model, data, plan, view)
     starts = starts if isinstance(starts, Starts) else Starts.given(starts)
     if plan.fixed_length:
         starts = replace(starts, near=None)  # runs of a given length race: there is no solution before the last pass
@@ -213,15 +221,17 @@ class Contest:
     near : set              numbers of the runs that began near the best: they are no evidence that others agree with it
     running : list          those of the present round
     n_starts : int          starts so far
+    course : Course         what a watcher is told
     """
 
-    def __init__(self, model: Model, data: Reduced, plan: Plan) -> None:
+    def __init__(self, model: Model, data: Reduced, plan: Plan, view: View | None = None) -> None:
         self.model, self.data, self.plan = model, data, plan
         self.best: EMRun | None = None
         self.ranks: list[tuple[bool, float]] = []
         self.near: set[int] = set()
         self.running: list[EMRun] = []
         self.n_starts = 0
+        self.course = Course(plan.max_iter, view)
         self._known: set[bytes] = set()
 
     def hold(self, starts: Starts, trace: Sequence[float] | None) -> None:
@@ -246,6 +256,7 @@ class Contest:
         """
         fresh: dict[int, Params] = {}
         for number in numbers:
+            stop_request.check()
             params = self._start(starts, number)
             content = self.model.pack(params).tobytes() if len(numbers) > 1 else b""
             if content not in self._known:
@@ -275,7 +286,7 @@ class Contest:
                 for number, params in starts.items()
             ]
             for _ in em(self._pass(hot), runs):
-                report(runs, self.n_starts, plan.max_iter, warm=True)
+                self.course.report(self._all(), self.n_starts, warm=runs)
             rngs = [np.random.default_rng(child(plan.seed, run.key, stage)) for run in runs]
             starts = {run.key: model.jitter(run.params, JITTER, rng) for run, rng in zip(runs, rngs, strict=True)}
         return starts
@@ -313,7 +324,11 @@ class Contest:
             for _ in em(self._pass(plan.assign), self.running):
                 self._report()
             self.running.sort(key=lambda run: run.rank, reverse=True)
-            del self.running[ceil(len(self.running) / 2) :]
+            worse = self.running[ceil(len(self.running) / 2) :]
+            for run in worse:
+                run.reason = DROPPED
+            self.course.leave(worse)
+            del self.running[-len(worse) :]
             extra *= 2
 
     def _complete(self) -> None:
@@ -329,10 +344,12 @@ class Contest:
 
     def close(self) -> None:
         """End a round: keep its best run, if it is the best of all, and of the others how they ended."""
-        done = [run for run in self._all() if run.step is not None]
+        every = self._all()
+        done = [run for run in every if run.step is not None]
         alone = [run for run in self.running if run.key not in self.near]
         self.ranks += [run.rank for run in alone if run.step is not None and run.reason != DROPPED]
         self.best = max(done, key=lambda run: run.rank, default=None)
+        self.course.leave(run for run in every if run is not self.best)
         self.running = []
 
     def _all(self) -> list[EMRun]:
@@ -373,7 +390,7 @@ class Contest:
         return Search(self.best, [self.best.objective, *others], self.n_starts, self.n_agree, interrupted)
 
     def _report(self, polishing: bool = False) -> None:
-        report(self._all(), self.n_starts, self.plan.max_iter, polishing=polishing)
+        self.course.report(self._all(), self.n_starts, polishing=polishing)
 
     def _pass(self, assign: Assign) -> Callable[[Sequence[EMRun]], list[Step]]:
         """Return the E-step of all active runs, in one pass over the data, each with its own generators."""

@@ -17,7 +17,7 @@ LaneTable   the same as `Rows`; what a fit to a table reads
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -25,6 +25,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from halfseen import stop_request
 from halfseen.data import Chunk, Evidence, Sequences, Table
 from halfseen.data.canonical import hash_rows
 from halfseen.data.counts import joined
@@ -263,7 +264,12 @@ class Lanes:
     def ask(self, job: Job, first_chunks: Sequence[int] | None = None) -> Any:
         """Return the sum of the answers of all lanes; `first_chunks` are other numbers for their first chunks."""
         firsts = self._first_chunks if first_chunks is None else first_chunks
-        return added(map(self._checked, self.cluster.answers(job, firsts)), self.n_lanes)
+        return added(self._answers(job, firsts), self.n_lanes)
+
+    def _answers(self, job: Job, firsts: Sequence[int] | None) -> Iterator[tuple[int, Any]]:
+        for answer in self.cluster.answers(job, firsts):
+            stop_request.check()
+            yield self._checked(answer)
 
     def numbered(self, most: int) -> list[int]:
         """Return numbers for the first chunks of the lanes if a lane may have up to `most` chunks for each row."""

@@ -17,13 +17,14 @@ the inertia never rises.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from halfseen.engine.services.progress import DROPPED
 from halfseen.errors import ObjectiveFell
 from halfseen.kernels import active as kernels
 from halfseen.leaves.leaf import Floats
@@ -331,11 +332,15 @@ def pack(centres: Floats, unit: float) -> Packed:
 
 @dataclass(frozen=True)
 class Plan:
-    """When to stop: centres moved by at most `tol` in all (squared), or after `max_iter` sweeps."""
+    """When to stop: centres moved by at most `tol` in all (squared), or after `max_iter` sweeps.
+
+    `told` is called after each sweep with all runs that are compared.
+    """
 
     tol: float
     max_iter: int
     runner: Runner = serial
+    told: Callable[[Sequence[Run]], None] | None = None
 
 
 class Sweeps(Protocol):
@@ -420,6 +425,8 @@ class Run:
     rows : Sweeps
     centres : (K, D) less the pivot
     variance : float       mean variance of the columns: what rounding is measured by
+    key : int              number of the start
+    begun : bool           whether the centres are from sweeps over some of the rows: an interrupt then keeps them
     trace : list           inertia of the centres before each sweep; in the end, of those returned too
     n_iter : int
     reason : str or None   None while it runs
@@ -429,6 +436,8 @@ class Run:
     rows: Sweeps
     centres: Floats
     variance: float
+    key: int = 0
+    begun: bool = False
     trace: list[float] = field(default_factory=list)
     n_iter: int = 0
     reason: str | None = None
@@ -439,19 +448,21 @@ class Run:
         self.weight = self.rows.mass
         self.rows.begin(len(self.centres), self.variance)
 
-    def advance(self, plan: Plan, n_sweeps: int) -> None:
-        """Make so many more sweeps, or fewer if the run ends."""
+    def advance(self, plan: Plan, n_sweeps: int, beside: Sequence[Run] = ()) -> None:
+        """Make so many more sweeps, or fewer if the run ends; `beside` are all runs that it is compared with."""
         for _ in range(n_sweeps):
             if self.reason is not None:
                 return
             self._step(plan)
+            if plan.told is not None:
+                plan.told(beside or [self])
 
-    def finish(self, plan: Plan) -> None:
+    def finish(self, plan: Plan, beside: Sequence[Run] = ()) -> None:
         """Run to the end; a keyboard interrupt after the first sweep ends it where it is."""
         try:
-            self.advance(plan, plan.max_iter)
+            self.advance(plan, plan.max_iter, beside)
         except KeyboardInterrupt:
-            if not self.trace:
+            if not (self.trace or self.begun):
                 raise
             self.reason = "interrupted"
         last = self.rows.sweep(self.centres, plan.runner, anew=True).inertia
@@ -557,11 +568,14 @@ def race(runs: Sequence[Run], plan: Plan) -> Run:
     try:
         while len(racing) > FINALISTS:
             for run in racing:
-                run.advance(plan, n_sweeps)
-            racing = sorted(racing, key=lambda run: run.trace[-1])[: max(FINALISTS, len(racing) // 2)]
+                run.advance(plan, n_sweeps, runs)
+            racing = sorted(racing, key=lambda run: run.trace[-1])
+            for run in racing[max(FINALISTS, len(racing) // 2) :]:
+                run.reason = DROPPED
+            racing = [run for run in racing if run.reason != DROPPED]
             n_sweeps *= 2
         for run in racing:
-            run.finish(plan)
+            run.finish(plan, runs)
             if run.reason == "interrupted":
                 return run
     except KeyboardInterrupt:

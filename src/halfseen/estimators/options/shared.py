@@ -127,8 +127,8 @@ SHARED: dict[str, Option] = {
     "emission": Option(
         "gaussian",
         "str",
-        'Kind of all columns that `columns` does not name: "gaussian", "categorical", "poisson", "negbin" or a '
-        'registered kind; or "auto", which finds the kind of each by its values.',
+        'Kind of all columns that `columns` does not name: "gaussian", "categorical", "poisson", "negbin", '
+        '"binomial(10)" or a registered kind; or "auto", which finds the kind of each by its values.',
         emission,
     ),
     "n_mix": Option(

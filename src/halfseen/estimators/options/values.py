@@ -110,8 +110,15 @@ def temperatures(name: str, value: Any) -> tuple[float, ...]:
 
 def emission(name: str, value: Any) -> str:
     """Return the kind of column that a state emits, or "auto"."""
-    found = None if value == "auto" else kinds.find(value, load=True)
-    if value != "auto" and (found is None or found.of_words):
+    if value == "auto":
+        return "auto"
+    try:
+        found = kinds.find(value, load=True)
+    except ParameterError as error:
+        raise ParameterError(f"{name}={value!r:.80}: {error}") from None
+    if found is None or found.of_words:
         allowed = ", ".join(repr(kind.name) for kind in kinds if not kind.of_words)
         raise ParameterError(f"{name}={value!r:.80} is not one of 'auto', {allowed}.")
-    return str(value)
+    if found.lacks:
+        raise ParameterError(f"{name}={value!r}: {found.lacks}")
+    return found.name

@@ -112,7 +112,10 @@ def _prior(model: Any) -> str:
 def _chosen(model: Any) -> Iterator[str]:
     tried = getattr(model, "_tried", None) or {}
     sizes = sorted(set(tried.get("n_components", ())))
-    if len(sizes) > 1:
+    if len(sizes) > 1 and "preferred" in tried:
+        best = tried["n_components"][tried["preferred"].index(True)]
+        yield f"Of {', '.join(map(str, sizes))} this number was chosen; {model.criterion.upper()} prefers {best}."
+    elif len(sizes) > 1:
         yield f"The number was chosen by {model.criterion.upper()} among {', '.join(map(str, sizes))}."
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halfseen.data import Schema, Table
 from halfseen.estimators.table.profile import profiles_of
@@ -35,6 +36,7 @@ class Scatter(NamedTuple):
     covariances : (K, D, D) array       NaN where the model has none
     owner : (K,) array                  the class of each component
     n_given : int                       rows in the table given; more than N if a sample was drawn
+    rows : (N,) array                   positions of the rows in the table given
     """
 
     names: list[str]
@@ -48,6 +50,7 @@ class Scatter(NamedTuple):
     covariances: Floats
     owner: list[int]
     n_given: int
+    rows: NDArray[np.int64]
 
     def best(self, top: int) -> list[int]:
         """Return the columns that separate the classes most, that with the most first."""
@@ -63,8 +66,13 @@ def places(table: Table) -> tuple[list[int], Floats]:
         cells = table.blocks[block.name]
         values = np.where(block.kind.missing(block, cells), np.nan, cells.astype(np.float64))
         found |= dict(zip(block.members, values.T, strict=True))
-    columns = sorted(found)
+    columns = places_of(table.schema)
     return columns, np.stack([found[j] for j in columns], axis=1) if columns else np.empty((table.n_rows, 0))
+
+
+def places_of(schema: Schema) -> list[int]:
+    """Return the columns that are points on an axis: all but text."""
+    return [j for j, column in enumerate(schema.columns) if not column.kind.of_words]
 
 
 def levels_of(schema: Schema, columns: Sequence[int]) -> list[tuple[str, ...] | None]:

@@ -143,6 +143,8 @@ def _read_column(record: Any) -> Column:
             "register it with halfseen.register_kind, and load the file again; at the command line, name it: "
             f"halfseen --kinds NAME predict ... Known: {', '.join(kinds.names)}."
         )
+    if kind.lacks:
+        raise ParameterError(f"column {name!r}: {kind.lacks}")
     return kind.from_record(name, record)
 
 

@@ -243,11 +243,16 @@ def score(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
 
 def truth(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> tuple[list[str], list[Any]]:
     """Return the state of each step, and the true value in a column."""
-    rows, steps = _steps(model, reading, request)
+    rows, proba = posterior(model, reading, request)
     labels = column(rows, request["truth"], "--truth", request["data"])
+    return [model.state_names_[k] for k in proba.argmax(axis=1).tolist()], labels
+
+
+def posterior(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> tuple[pa.Table, Any]:
+    """Return the rows of a file, and the probability of each state at each of them, (N, K)."""
+    rows, steps = _steps(model, reading, request)
     with _about(request["data"]):
-        best = model.predict_proba(steps, **_marks(model, reading)).argmax(axis=1)
-    return [model.state_names_[k] for k in best.tolist()], labels
+        return rows, model.predict_proba(steps, **_marks(model, reading))
 
 
 def data(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Fitted:

@@ -54,9 +54,9 @@ class HMM(HMMFit):
         kept; "auto" adds components, from 1, until the criterion has worsened twice in a row. `selection_` shows all
         that were tried.
     emission : str, default "gaussian"
-        Kind of all columns that `columns` does not name: "gaussian", "categorical", "poisson", "negbin" or a registered
-        kind; or "auto", which finds the kind of each by its values. Then text, True/False and whole numbers with at
-        most 12 distinct values are categories, other numbers normal.
+        Kind of all columns that `columns` does not name: "gaussian", "categorical", "poisson", "negbin", "binomial(10)"
+        or a registered kind; or "auto", which finds the kind of each by its values. Then text, True/False and whole
+        numbers with at most 12 distinct values are categories, other numbers normal.
     covariance_type : {"full", "tied", "diag", "spherical"} or a list of these, default "full"
         Covariance of numbers within a component. "full": one covariance per component; "tied": one for all components;
         "diag": one variance per component and column; "spherical": one variance per component. Of a list the best by

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,9 @@ from halfseen.assign import SOFT
 from halfseen.data import Evidence, Schema, Sequences, Source
 from halfseen.data.rows import Rows
 from halfseen.data.sequence_stream import UnsortedSteps
-from halfseen.engine.loop.model import Reduced
+from halfseen.engine.loop.course import View
+from halfseen.engine.loop.expected import Step
+from halfseen.engine.loop.model import Model, Reduced
 from halfseen.engine.loop.search import Plan, Search, Starts, fit
 from halfseen.engine.services.checkpoint import evaluate
 from halfseen.engine.tables.mixture import Mixture
@@ -25,6 +28,7 @@ from halfseen.estimators.selection import FittedComponents
 from halfseen.estimators.table import covariance_types, emission_builder
 from halfseen.estimators.table.column_events import column_doubts, column_notes, degenerate_notes
 from halfseen.estimators.table.column_kinds import named_kinds
+from halfseen.estimators.table.view import TableView
 from halfseen.families.hmm import state
 from halfseen.families.hmm.methods import HMMMethods
 from halfseen.families.hmm.model import HiddenMarkov, path_entropy
@@ -159,7 +163,8 @@ class HMMFit(HMMMethods):
         with runner(self.n_jobs, len(data.chunks)) as run:
             begin = self._begin_at(panel.rows, summary, len(topology.begin), covariance)
             starts = self._starts(model, topology, begin, panel, child(seed, 0), covariance)
-            search = self._searched(model, data, starts, options.plan(self, seed, run), panel)
+            view = partial(self._view, self._schema, topology)
+            search = self._searched(model, data, starts, options.plan(self, seed, run), panel, view)
             best = search.best.accepted
             order = self._order(topology, model, best.expected.stats, panel)
             params = best.params if order is None else model.relabel(best.params, order)
@@ -185,10 +190,22 @@ class HMMFit(HMMMethods):
             summary=summary,
         )
 
-    def _searched(self, model: HiddenMarkov, data: Reduced, starts: Starts, plan: Plan, panel: Panel) -> Search:
+    def _view(self, schema: Schema, topology: Topology, model: Model, step: Step) -> TableView:
+        """Return what a watcher is shown of a step: the states as components of all steps."""
+        parts, emit, params = model.view(step.expected.stats), model.leaves["emit"], step.params["emit"]
+        shares = topology.occupancy(parts["start"], parts["trans"])
+        shares, stats = shares / shares.sum(), parts["emit"]
+        if isinstance(emit, Mixture):
+            shares, stats = (shares[:, None] * params["mix"]).ravel(), emit.view(stats)["emit"]
+            emit, params = emit.leaves["emit"], params["emit"]
+        return TableView.of(schema, emit, params, shares, stats, self.n_mix)
+
+    def _searched(
+        self, model: HiddenMarkov, data: Reduced, starts: Starts, plan: Plan, panel: Panel, view: View
+    ) -> Search:
         """Run the search; if a start gives a sequence probability zero, name the sequence and the step."""
         try:
-            return fit(model, data, starts, plan)
+            return fit(model, data, starts, plan, view=view)
         except FitError as error:
             for params in starts.first():
                 found = panel.impossible(model, params, data)

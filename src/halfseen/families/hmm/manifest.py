@@ -33,7 +33,7 @@ FAMILY = Family(
             TIME,
             Option(
                 "emission",
-                "Kind of all columns: gaussian, categorical, poisson, negbin. Default: auto, inferred for each.",
+                "Kind of all columns: gaussian, categorical, poisson, negbin, 'binomial(10)'. Default: auto, by value.",
                 "KIND",
             ),
             COVARIANCE,
@@ -42,6 +42,7 @@ FAMILY = Family(
             Option("min_dwell", "Minimum duration of a state, in steps.", "N", type=int, least=1),
         ),
         "predict": (Option("path", "Also write the state of each step on the most likely path.", type=bool),),
+        "studio": (GROUP, TIME),
         "sample": (Option("sequences", "Number of sequences, each of --rows steps.", "N", type=int, least=1),),
     },
     refused={
@@ -56,5 +57,6 @@ FAMILY = Family(
         "table": dict.fromkeys(("strata", "cluster"), "strata and clusters of sequences are given in Python"),
         "info": dict.fromkeys(("strata", "cluster"), "strata and clusters of sequences are given in Python"),
     },
+    of_rows=True,
     reports={"HMM": "Report on hidden states"},
 )

@@ -399,9 +399,10 @@ class HMMMethods(Tabulated, SelectsModels, InformationCriteria, NamedComponents)
         sequences, cut = self._sequences(X, None, None, None)
         proba, steps = self._smoothed(sequences, cut), sequences.steps
         n_given = steps.n_rows
+        rows = np.arange(n_given) if cut.order is None else cut.order
         if n_given > most:
             some = np.sort(np.random.default_rng(random_state).choice(n_given, most, replace=False))
-            proba, steps = proba[some], steps.take(some)
+            proba, steps, rows = proba[some], steps.take(some), rows[some]
         columns, values = places(steps)
         return Scatter(
             [self._schema.names[j] for j in columns],
@@ -411,6 +412,7 @@ class HMMMethods(Tabulated, SelectsModels, InformationCriteria, NamedComponents)
             *ellipses(self._fitted_blocks(), columns),
             np.repeat(np.arange(len(self.state_names_)), self._n_inside).tolist(),
             n_given,
+            rows,
         )
 
     @by_sequence("state")
@@ -458,7 +460,10 @@ class HMMMethods(Tabulated, SelectsModels, InformationCriteria, NamedComponents)
         0            2      83%      17%  0.9 ± 2.1
         """
         options.whole("steps", steps)
-        sequences, cut = self._sequences(X, lengths, groups, time)
+        return self._forecast(*self._sequences(X, lengths, groups, time), steps)
+
+    def _forecast(self, sequences: Sequences, cut: Cut, steps: int) -> Forecast:
+        """Return what follows sequences that have been read."""
         found = self._over(sequences, self._filtered)
         self._refuse_impossible(np.concatenate([part[1] for part in found]), sequences, cut)
         current = np.exp(np.concatenate([part[0] for part in found])[np.cumsum(sequences.lengths) - 1])

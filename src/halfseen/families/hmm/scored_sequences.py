@@ -95,10 +95,12 @@ def score_sequences(
     sequences, cut = model._sequences(X, lengths, groups, time)
     if only is not None:
         b = cut.number(only)
-        steps = slice(int(cut.lengths[:b].sum()), int(cut.lengths[: b + 1].sum()))
-        sequences = sequences.take([b])
-        names, times = None if cut.names is None else (cut.names[b],), None if cut.times is None else cut.times[steps]
-        cut = Cut(cut.lengths[[b]], names=names, times=times)
+        sequences, cut = sequences.take([b]), cut.only(b)
+    return scored(model, sequences, cut)
+
+
+def scored(model: HMMMethods, sequences: Sequences, cut: Cut) -> ScoredSequences:
+    """Score sequences that have been read."""
 
     def task(prepared: Any, chunk: SequenceChunk) -> Any:
         found = model._model.infer(prepared, chunk.blocks, np.ones((len(chunk.weight), 1)), SOFT)

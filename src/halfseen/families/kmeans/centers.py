@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.data import Column, Schema, frame_from_dict
+from halfseen.engine.tables.lloyd import Run
 from halfseen.errors import ParameterError
 from halfseen.estimators import options, state
 from halfseen.estimators.named_parameters import SHARE, NamedParameters, Row, by_component
 from halfseen.estimators.state import State
 from halfseen.estimators.table import state as table_state
 from halfseen.estimators.table.scatter import Scatter
+from halfseen.estimators.table.view import ColumnView, TableView
+from halfseen.families.kmeans.points import Points, spread
 from halfseen.kinds.numbers import in_units
 from halfseen.kinds.records import Contrast
 from halfseen.kinds.wording import number
@@ -97,7 +101,7 @@ def profiled(model: KMeans) -> tuple[list[str], list[float | None], list[Contras
     return names, [None] * len(names) if part is None else part.tolist(), rows, "cluster"
 
 
-def scatter(model: KMeans, values: Floats, labels: NDArray[np.int32], n_given: int) -> Scatter:
+def scatter(model: KMeans, values: Floats, labels: NDArray[np.int32], n_given: int, rows: NDArray[np.int64]) -> Scatter:
     """Return rows as points; a column separates clusters by the squares of its contrasts."""
     part, size, width = shares(model), len(model._centred), len(model._schema.names)
     weights = np.full(size, 1 / size) if part is None else part
@@ -113,7 +117,34 @@ def scatter(model: KMeans, values: Floats, labels: NDArray[np.int32], n_given: i
         np.full((size, width, width), np.nan),
         list(range(size)),
         n_given,
+        rows,
     )
+
+
+def viewer(points: Points, pivot: Floats) -> Callable[[Run], TableView]:
+    """Return what makes of a run over some rows, less a pivot, what a watcher is shown."""
+    schema = schema_of(points.names, named=True)
+    deviations = cache(lambda: spread(points, pivot))  # a pass over the rows, once, if anybody looks
+
+    def view(run: Run) -> TableView:
+        centres, part = run.centres + pivot, run.rows.sizes() / run.rows.mass
+        width, units = len(schema.columns), deviations()
+        far = np.divide(run.centres, units, out=np.zeros_like(run.centres), where=units > 0)
+        return TableView(
+            schema,
+            part,
+            [
+                ColumnView(name, "gaussian", {"centre": own}, own)
+                for name, own in zip(schema.names, centres.T.copy(), strict=True)
+            ],
+            list(range(len(centres))),
+            list(range(width)),
+            part @ far**2,
+            centres,
+            np.full((len(centres), width, width), np.nan),
+        )
+
+    return view
 
 
 def describe(model: KMeans, top: int) -> str:

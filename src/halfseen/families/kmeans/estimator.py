@@ -19,6 +19,7 @@ from halfseen.data import Source, Table, check_weight, read, row_weight
 from halfseen.data.matrix import as_matrix
 from halfseen.engine.services.checkpoint import lasting_seed
 from halfseen.engine.tables.lloyd import PARTS, Held, Plan, Rows, Run, parts, race, sweep
+from halfseen.engine.tables.lloyd_course import LloydCourse
 from halfseen.engine.tables.seeding import STARTS
 from halfseen.errors import ParameterError, warn
 from halfseen.estimators import convergence, options
@@ -179,13 +180,14 @@ class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
                 )
             given = self._given(len(points.names))
             used = points
+            order = np.arange(self.n_clusters)
             if given is not None:
                 found = self._from(given, points, run)
             else:
                 found, used = self._seeded(points, seed, run)
-                found.centres = found.centres[np.argsort(-found.rows.sizes(), kind="stable")]
+                order = np.argsort(-found.rows.sizes(), kind="stable")
             self._spread = spread(used, found.rows.pivot)
-            self._publish(found, points.dtype)
+            self._publish(found, order, points.dtype)
             self._count(points, found if given is not None else None)
         self._remember(source, seed)
         self._note(int(np.count_nonzero(self.cluster_sizes_)))
@@ -228,7 +230,7 @@ class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         """Return the run from given centres."""
         pivot, variance = centred(points, run)
         only = Run(points.about(pivot), centres - pivot, variance)
-        only.finish(self._plan(variance, run))
+        only.finish(self._plan(variance, run, points, pivot))
         return only
 
     def _seeded(self, points: Points, seed: np.random.SeedSequence, run: Runner) -> tuple[Run, Points]:
@@ -240,20 +242,25 @@ class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         def start(i: int) -> Run:
             rng = np.random.default_rng(child(seed, i))
             rows = few.about(pivot)
-            return Run(rows, STARTS[str(self.init)](rows.rows, self.n_clusters, rng), variance)
+            return Run(rows, STARTS[str(self.init)](rows.rows, self.n_clusters, rng), variance, i)
 
-        best = race(list(run(start, range(self._n_starts))), self._plan(variance, run))
+        best = race(list(run(start, range(self._n_starts))), self._plan(variance, run, few, pivot))
         if some.whole:
             return best, few
-        everywhere, variance = centred(points, run)
-        final = Run(points.about(everywhere), best.centres + (pivot - everywhere), variance)
+        try:
+            everywhere, variance = centred(points, run)
+        except KeyboardInterrupt:
+            best.reason = "interrupted"
+            return best, few
+        final = Run(points.about(everywhere), best.centres + (pivot - everywhere), variance, best.key, begun=True)
         final.reason = "interrupted" if best.reason == "interrupted" else None
-        final.finish(self._plan(variance, run))
+        final.finish(self._plan(variance, run, points, everywhere))
         return final, points
 
-    def _plan(self, variance: float, run: Runner) -> Plan:
-        """Return when to stop; `variance` is the mean variance of the columns."""
-        return Plan(self.tol * variance, self.max_iter, run)
+    def _plan(self, variance: float, run: Runner, points: Points, pivot: Floats) -> Plan:
+        """Return when to stop, and how watchers are told; `variance` is the mean variance of the columns."""
+        course = LloydCourse(self.max_iter, centers.viewer(points, pivot))
+        return Plan(self.tol * variance, self.max_iter, run, course)
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -269,7 +276,7 @@ class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         if isinstance(self.init, str):
             return None
         try:
-            centres = np.array(self.init, dtype=np.float64)
+            centres = np.array(self.init, dtype=np.float64, order="C")
         except (TypeError, ValueError) as error:
             words = ", ".join(map(repr, STARTS))
             raise ParameterError(f"init is neither one of {words} nor an array of numbers: {error}") from None
@@ -281,9 +288,9 @@ class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
             raise ParameterError(f"init: centre {k} has {centres[k, d]} in column {d}. Give finite numbers.")
         return centres
 
-    def _publish(self, found: Run, dtype: str) -> None:
-        """Set the fitted attributes."""
-        self._pivot, self._centred, self._dtype = found.rows.pivot, found.centres, dtype
+    def _publish(self, found: Run, order: NDArray[np.int64], dtype: str) -> None:
+        """Set the fitted attributes, with the centres in this order."""
+        self._pivot, self._centred, self._dtype = found.rows.pivot, found.centres[order], dtype
         self._centred.flags.writeable = False
         self._n_features_out = len(found.centres)
         self.inertia_ = found.trace[-1]
@@ -320,7 +327,7 @@ class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         >>> hs.KMeans.from_params([[0.0, 0.0], [5.0, 5.0]]).predict([[1.0, None], [4.0, 4.0]]).tolist()
         [0, 1]
         """
-        centres = np.array(cluster_centers, dtype=np.float64)
+        centres = np.array(cluster_centers, dtype=np.float64, order="C")
         if centres.ndim != 2 or not centres.size or not np.isfinite(centres).all():
             raise ParameterError(f"cluster_centers of shape {centres.shape} are not a table of finite numbers, (K, D).")
         model = cls(len(centres))
@@ -489,10 +496,12 @@ class KMeans(Tabulated, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         """Return rows as points, or a random sample of `most` of them."""
         source = self._read(X)
         n_given = source.n_rows
+        rows = np.arange(n_given)
         if n_given > most:
-            source = source.take(np.sort(np.random.default_rng(random_state).choice(n_given, most, replace=False)))
+            rows = np.sort(np.random.default_rng(random_state).choice(n_given, most, replace=False))
+            source = source.take(rows)
         values = as_matrix(source)
-        return centers.scatter(self, values.astype(np.float64), self._assigned(values)[0], n_given)
+        return centers.scatter(self, values.astype(np.float64), self._assigned(values)[0], n_given, rows)
 
     def _read(self, X: Any, reset: bool = False) -> Source:
         """Read a table, and store or check its features as scikit-learn expects."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from halfseen.analysis.worked_numbers import Grid, Section, Worked
+from halfseen.analysis.worked_numbers import Grid, Objective, Section, Worked
 from halfseen.data import check_weight, read
 from halfseen.data.matrix import as_matrix
 from halfseen.engine.tables.lloyd import Rows
@@ -20,6 +20,7 @@ from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import options
 from halfseen.families.kmeans.centers import names_of
 from halfseen.families.kmeans.estimator import KMeans
+from halfseen.families.kmeans.workings import Workings
 from halfseen.leaves.leaf import Floats
 from halfseen.seeds import generator
 
@@ -39,6 +40,7 @@ class Sweep:
     sizes : (K,) array          rows of each cluster, by their weights
     inertia : float             sum of the squared distances to the nearest centre, before the step
     reached : float             the same after it
+    squares_after : (N, K) array        squared distances after the step
     """
 
     number: int
@@ -49,6 +51,7 @@ class Sweep:
     inertia: float
     after: Floats
     reached: float
+    squares_after: Floats
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,6 +78,12 @@ class ClusterExplanation(Worked):
         """How many rows and clusters."""
         return f"{len(self.values)} rows, {len(self.class_names)} clusters, hard assignment (k-means)"
 
+    @property
+    def objective(self) -> Objective:
+        """The inertia."""
+        before, after = [step.inertia for step in self.steps], [step.reached for step in self.steps]
+        return Objective("inertia, the sum of squared distances", list(map(float, before)), list(map(float, after)))
+
     def sections(self) -> list[Section]:
         """What text and page show."""
         weighted = not np.all(self.row_weight == 1)
@@ -83,28 +92,41 @@ class ClusterExplanation(Worked):
             for n, row in enumerate(self.values.tolist())
         ]
         head = ["row", *self.columns, *(["weight"] if weighted else [])]
-        begin = [Grid("The rows; their clusters are hidden.", head, rows)]
+        begin = [Grid("data", "The rows; their clusters are hidden.", head, rows)]
         begin.append(self._centres("The initial centres.", self.steps[0].before))
         return [Section("Data and initial centres", begin, ""), *map(self._section, self.steps)]
 
-    def _section(self, step: Sweep) -> Section:
-        nearest = [
-            [str(n), *map(_number, step.squares[n].tolist()), self.class_names[k]]
-            for n, k in enumerate(step.cluster.tolist())
-        ]
-        caption = "E-step: squared distances to the centres; each row counts in full in the cluster of the nearest one."
-        sizes = [[name, f"{size:g}"] for name, size in zip(self.class_names, step.sizes.tolist(), strict=True)]
-        grids = [
-            Grid(caption, ["row", *self.class_names, "nearest"], nearest),
-            Grid("Counting: the rows of each cluster.", ["", "rows"], sizes),
-            self._centres("M-step: each centre becomes the mean of its rows.", step.after),
-        ]
-        result = f"inertia, the sum of squared distances: {step.inertia:.7f} before, {step.reached:.7f} after"
-        return Section(f"Iteration {step.number}", grids, result)
+    @property
+    def _worked(self) -> Workings:
+        return Workings(self.values, self.row_weight, self.class_names)
 
-    def _centres(self, caption: str, centres: Floats) -> Grid:
+    def _section(self, step: Sweep) -> Section:
+        caption = "M-step: each centre becomes the mean of its rows."
+        grids = [self._distances(step), self._sizes(step), self._centres(caption, step.after, step)]
+        result = f"{self.objective.name}: {step.inertia:.7f} before, {step.reached:.7f} after"
+        before, after = (self._worked.inertia(squares) for squares in (step.squares, step.squares_after))
+        return Section(f"Iteration {step.number}", grids, result, f"before: {before}; after: {after}")
+
+    def _distances(self, step: Sweep) -> Grid:
+        rows, arithmetic = [], []
+        for n, k in enumerate(step.cluster.tolist()):
+            squares = step.squares[n].tolist()
+            rows.append([str(n), *map(_number, squares), self.class_names[k]])
+            arithmetic.append(["", *self._worked.distances(n, step.before, squares), self._worked.nearest(squares, k)])
+        caption = "E-step: squared distances to the centres; each row counts in full in the cluster of the nearest one."
+        return Grid("distances", caption, ["row", *self.class_names, "nearest"], rows, 1, arithmetic)
+
+    def _sizes(self, step: Sweep) -> Grid:
+        rows = [[name, f"{size:g}"] for name, size in zip(self.class_names, step.sizes.tolist(), strict=True)]
+        arithmetic = [["", self._worked.size(step.cluster == k)] for k in range(len(rows))]
+        return Grid("sizes", "Counting: the rows of each cluster.", ["", "rows"], rows, 1, arithmetic)
+
+    def _centres(self, caption: str, centres: Floats, step: Sweep | None = None) -> Grid:
         rows = [[name, *map(_number, row)] for name, row in zip(self.class_names, centres.tolist(), strict=True)]
-        return Grid(caption, ["", *self.columns], rows)
+        arithmetic: list[list[str]] = []
+        if step is not None:
+            arithmetic = [["", *self._worked.centre(step.cluster == k, row)] for k, row in enumerate(centres)]
+        return Grid("centres", caption, ["", *self.columns], rows, 1, arithmetic)
 
 
 def explain(
@@ -160,9 +182,11 @@ def _sweeps(centres: Floats, values: Floats, weight: Floats, n_iter: int) -> Ite
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             after = np.asarray(fit.fit(values, sample_weight=weight).cluster_centers_, dtype=np.float64)
-        reached = KMeans.from_params(after)._assigned(values, weight)[1]
+        there = KMeans.from_params(after)
+        reached = there._assigned(values, weight)[1]
         sizes = np.bincount(cluster, weight, minlength=len(centres)).astype(np.float64)
-        yield Sweep(number, centres, here.transform(values) ** 2, cluster, sizes, inertia, after, reached)
+        squares, moved = (model.transform(values) ** 2 for model in (here, there))
+        yield Sweep(number, centres, squares, cluster, sizes, inertia, after, reached, moved)
         centres = after
 
 

@@ -26,5 +26,6 @@ FAMILY = Family(
         "impute": {"draws": NO_PROBABILITIES},
         "report": {"cost": NO_PROBABILITIES},
     },
+    of_rows=True,
     reports={"KMeans": "Report on clusters"},
 )

@@ -223,8 +223,9 @@ def points(model: Any, material: ClusterMaterial) -> Section | None:
     values = places(material.seen.table)[1]
     if len(names_of(model)) < 2 or values.shape[1] != len(model._schema.names):
         return None
-    found = scatter(model, values, material.seen.nearest.cluster.astype(np.int32), material.seen.n_given)
-    return pictures(found, material.seen.rows, "clusters")
+    seen = material.seen
+    found = scatter(model, values, seen.nearest.cluster.astype(np.int32), seen.n_given, seen.rows)
+    return pictures(found, "clusters")
 
 
 def centres(model: Any, material: ClusterMaterial) -> Section | None:

@@ -13,6 +13,7 @@ from halfseen.app import console, fits, options
 from halfseen.app.dispatch import Fitted, Prepared
 from halfseen.app.export import export
 from halfseen.app.fits import of_fit
+from halfseen.app.model_file import read_model
 from halfseen.app.paper_table import table
 from halfseen.app.renaming import rename
 from halfseen.app.tables import (
@@ -42,6 +43,7 @@ from halfseen.app.tables import (
 )
 from halfseen.data.covariate_formula import variables_of
 from halfseen.errors import DataError, ParameterError
+from halfseen.estimators.selection import read_sizes
 from halfseen.estimators.table import why as reasons
 from halfseen.families.mixture import explain as numbers
 from halfseen.families.mixture.explain import Explanation
@@ -89,12 +91,35 @@ def fit(request: Mapping[str, Any]) -> Fitted:
             model.fit(rows, **ready.arguments)
         except DataError as error:  # the option has another name here
             raise DataError(str(error).replace("missing='drop'", "--drop-missing")) from None
+    if request["choose"] is not None:
+        model = _chosen(model, request)
     if request["blrt"] is not None:
         _test_sizes(model, ready.table, request)
     if isinstance(model, MixtureClassifier) and len(model.classes_) < 2:
         raise DataError(f"--target {request['target']}: all rows are {model.classes_[0]}: there is nothing to learn.")
     show_columns(model)
     return Fitted(model, ready.table, ready.reading)
+
+
+def _sizes(request: Mapping[str, Any]) -> Any:
+    """Return the numbers of classes to try; refuse to choose one that is not among them."""
+    sizes = options.sizes(request["classes"])
+    if sizes != "auto":
+        _check_choice(request, read_sizes(sizes))
+    return sizes
+
+
+def _check_choice(request: Mapping[str, Any], sizes: Sequence[int]) -> None:
+    wanted = request["choose"]
+    if wanted is not None and wanted not in sizes:
+        tried = ", ".join(map(str, sizes))
+        raise ParameterError(f"--choose {wanted} is not among the numbers of --classes {request['classes']}: {tried}.")
+
+
+def _chosen(model: Any, request: Mapping[str, Any]) -> Any:
+    """Return the fit with the number of classes that --choose names."""
+    _check_choice(request, model._tried["n_components"])
+    return model.choose(request["choose"])
 
 
 def _test_sizes(model: Any, table: Any, request: Mapping[str, Any]) -> None:
@@ -129,13 +154,66 @@ def prepare(request: Mapping[str, Any]) -> Prepared:
     """Return the estimator and the table of a fit."""
     kinds = options.kinds(request["columns"]) | dict.fromkeys(options.names(request["text"]), "text")
     reading = reading_of_rows(request, "weight", "target")
+    _check_labels(request)
+    reading["target"] = request["labels"] or request["target"]
+    request = _begun(request)
     model = _estimator(request, kinds)
-    table = open_to_fit(**reading, memory=request["memory"])
+    try:
+        table = open_to_fit(**reading, memory=request["memory"])
+    except DataError as error:
+        if request["labels"] is None:
+            raise
+        raise DataError(str(error).replace("target: ", "--labels: ")) from None
     table, apart = without_identifiers(table, kinds | dict.fromkeys(_covariate_columns(request), ""))
     reading["ignore"] += apart
     arguments = _covariates(request)
     reading |= {READ_AS[name]: value for name, value in arguments.items()}
-    return Prepared(model, table, reading, arguments)
+    reading |= {} if request["start"] is None else {"start": request["start"]}
+    return Prepared(model, table, reading, arguments | _known(request, table) | _begin(request))
+
+
+def _check_labels(request: Mapping[str, Any]) -> None:
+    """Refuse options that cannot be used with known classes of rows, or with a model to begin with."""
+    known = "--labels" if request["labels"] is not None else "known classes" if request.get("known") else None
+    begun = "--start" if request["start"] is not None or request.get("begin") is not None else None
+    for name in filter(None, (known, begun)):
+        if request["target"] is not None:
+            raise ParameterError(f"{name} cannot be used with --target, which makes a classifier: leave out one.")
+        if request["blrt"] is not None:
+            raise ParameterError(f"{name} cannot be used with --blrt, which draws tables without labels or a start.")
+    if begun and "restarts" in request["given"]:
+        raise ParameterError("--restarts cannot be used with --start: the model is the one start.")
+    if known and not begun and request["classes"] == "auto":
+        raise ParameterError(f"{known}: give the number of classes, -k: that of the labels, or more.")
+
+
+def _begun(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the request with the model to begin with, and its number of classes where none is given."""
+    begin = request.get("begin")
+    if begin is None and request["start"] is not None:
+        begin = read_model(request["start"])
+    if begin is None or request["classes"] != "auto":
+        return {**request, "begin": begin}
+    return {**request, "begin": begin, "classes": str(len(class_names(begin)))}
+
+
+def _begin(request: Mapping[str, Any]) -> dict[str, Any]:
+    return {} if request["begin"] is None else {"begin": request["begin"]}
+
+
+def _known(request: Mapping[str, Any], table: Any) -> dict[str, Any]:
+    """Return the labels that a caller in this process gives: names of classes in order, and the class of some rows."""
+    if request.get("known") is None:
+        return {}
+    if request["labels"] is not None or request["on"] is not None:
+        raise ParameterError("known classes of rows: leave out --labels and --on.")
+    classes, of_rows = request["known"]
+    labels = np.full(table.n_rows, None, dtype=object)
+    for row, label in of_rows.items():
+        if not 0 <= row < len(labels):
+            raise DataError(f"row {row} has a known class, but there are {len(labels):,} rows.")
+        labels[row] = label
+    return {"labels": labels, "classes": classes}
 
 
 def _covariates(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -164,6 +242,8 @@ def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> An
     if request["blrt"] is not None and (request["target"] is not None or request["on"] is not None):
         apart = "--target: a classifier has the classes of its target" if request["target"] else "--on"
         raise ParameterError(f"--blrt cannot be used with {apart}.")
+    if request["target"] is not None and request["choose"] is not None:
+        raise ParameterError("--choose cannot be used with --target: the classes are those of the target.")
     if request["target"] is not None and request["classes"] != "auto":
         raise ParameterError("--classes cannot be used with --target: the classes are those of the target.")
     if request["weight_kind"] is not None:
@@ -183,7 +263,7 @@ def _estimator(request: Mapping[str, Any], kinds: Mapping[str | int, str]) -> An
         return NaiveBayes(prior=options.prior(request["prior"], 1.0), **common)
     if request["components_per_class"] is not None:
         raise ParameterError("--components-per-class needs --target: without one, --classes is the number of classes.")
-    sizes, prior = options.sizes(request["classes"]), options.prior(request["prior"], "row")
+    sizes, prior = _sizes(request), options.prior(request["prior"], "row")
     return LatentClass(sizes, prior=prior, criterion=request["criterion"], **common)
 
 
@@ -213,7 +293,7 @@ def _gaussian(request: Mapping[str, Any], kinds: Mapping[str | int, str], common
     prior = options.prior(request["prior"], None)
     if request["target"] is None:
         shape = shapes[0] if len(shapes) == 1 else shapes
-        sizes = options.sizes(request["classes"])
+        sizes = _sizes(request)
         return GaussianMixture(sizes, covariance_type=shape, prior=prior, criterion=request["criterion"], **common)
     if len(shapes) > 1:
         raise ParameterError("--covariance: a classifier needs one shape.")
@@ -281,7 +361,7 @@ def sample(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -
 def score(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
     """Return how well the model describes the rows of a file."""
     weight = request["weight"] or reading.get("weight")
-    target = reading.get("target")
+    target, names = reading.get("target"), np.array(class_names(model), dtype=object)
     found, right, known = fits.Scored(model), 0.0, 0.0
     for batch, X in batches(model, reading, request):
         mass = weights(batch, weight, request["data"])
@@ -289,7 +369,8 @@ def score(model: Any, reading: Mapping[str, Any], request: Mapping[str, Any]) ->
         if target is not None and target in batch.column_names:
             truth = np.array([None if label is None else str(label) for label in batch.column(target).to_pylist()])
             seen = truth != np.array(None)
-            guess = np.array([str(label) for label in model.predict(X)], dtype=object)
+            best = model.predict(X) if hasattr(model, "classes_") else names[model.predict(X)]
+            guess = np.array([str(label) for label in best], dtype=object)
             right += float(mass[seen & (truth == guess)].sum())
             known += float(mass[seen].sum())
     return found.figures() | ({"accuracy": right / known, "labelled_rows": known} if known else {})

@@ -16,19 +16,17 @@ joint table, which is there to be compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
-from sklearn.base import clone
 
-from halfseen.analysis.worked_numbers import Grid, Section, Worked
-from halfseen.assign import SOFT, Assign
+from halfseen.analysis.beginning import begun
+from halfseen.analysis.worked_numbers import Objective, Section, Worked
+from halfseen.assign import Assign
 from halfseen.data import Table, read_labels
 from halfseen.engine.loop.em import evaluate
 from halfseen.engine.loop.expected import Step
@@ -37,22 +35,17 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import DataError, FitError, ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.table.profile import fitted_blocks
+from halfseen.families.mixture import explain_grids as grids
+from halfseen.families.mixture.completions import Completion, joint_table
 from halfseen.families.mixture.unsupervised import UnsupervisedMixture
+from halfseen.families.mixture.workings import Pass, Workings
 from halfseen.kinds.kind import Kind
 from halfseen.leaves.leaf import Floats, Stats
 from halfseen.leaves.limits import Params
 from halfseen.seeds import child, seed_of
 
 MOST_ROWS = 30  # more are too many to read
-MOST_HIDDEN, MOST_COMPLETIONS = 12, 4096  # the largest joint table: rows, and lines
-SHOWN = 16  # lines of the joint table in text and page; `joint` has them all
-AGREE = 1e-9  # marginals of the joint table and responsibilities differ by rounding only
-
-HOW = {
-    "soft": "every row is split over the classes by their probability given the row",
-    "hard": "every row is given in full to its most probable class",
-    "sample": "every row is given to a class drawn by its probability given the row",
-}
+AGREE = 1e-9  # relative: the rows of an iteration add up to its counts
 
 Columns = dict[str, dict[Any, Floats]]
 
@@ -63,14 +56,6 @@ class Augmented(NamedTuple):
     row: int
     component: int
     weight: float
-
-
-class Completion(NamedTuple):
-    """A line of the joint table: a class for every row, P(rows, classes) and P(classes given the rows)."""
-
-    components: tuple[int, ...]
-    joint: float
-    posterior: float
 
 
 @dataclass(frozen=True)
@@ -104,6 +89,7 @@ class Iteration:
     loglik, log_prior, objective : float        of the parameters before the step; hard: loglik is the best joint
     reached : float             the objective of the parameters after the step
     joint : list of Completion or None      the joint table, where it is small enough
+    done : Pass                 what the arithmetic of the numbers is written from
     """
 
     number: int
@@ -116,6 +102,17 @@ class Iteration:
     log_prior: float
     reached: float
     joint: list[Completion] | None = field(repr=False)
+    done: Pass = field(repr=False)
+
+    @property
+    def log_joint(self) -> Floats:
+        """Log P(row, class) under the parameters before the step, (N, K); labels multiply it."""
+        return self.done.log_joint
+
+    @property
+    def log_joint_after(self) -> Floats:
+        """Log P(row, class) under the parameters after the step, (N, K)."""
+        return self.done.log_joint_after
 
     @property
     def objective(self) -> float:
@@ -150,6 +147,7 @@ class Explanation(Worked):
     class_names : tuple of str
     assign : str                "soft", "hard" or "sample"
     quantities : set of str     the columns of numbers and counts
+    workings : Workings         the arithmetic of the numbers
     """
 
     steps: list[Iteration]
@@ -157,7 +155,8 @@ class Explanation(Worked):
     row_weight: Floats
     class_names: tuple[str, ...]
     assign: str
-    quantities: frozenset[str] = frozenset()
+    quantities: frozenset[str]
+    workings: Workings
 
     @property
     def heading(self) -> str:
@@ -166,7 +165,13 @@ class Explanation(Worked):
 
     def sections(self) -> list[Section]:
         """What text and page show."""
-        return _sections(self)
+        return grids.sections(self)
+
+    @property
+    def objective(self) -> Objective:
+        """The log-likelihood, or of hard assignment the best joint; with the log-prior, if there is one."""
+        before, after = [step.objective for step in self.steps], [step.reached for step in self.steps]
+        return Objective(self.quantity, list(map(float, before)), list(map(float, after)))
 
     @cached_property
     def quantity(self) -> str:
@@ -183,27 +188,19 @@ def explain(
     if not isinstance(model, UnsupervisedMixture):
         raise ParameterError(f"explain shows LatentClass, GaussianMixture and KMeans, got {type(model).__name__}.")
     assign = Assign.read(model.assign, model.draws)
-    begun = model if hasattr(model, "_params") else _begin(model, X, sample_weight, labels)
-    table = _table(begun, X, sample_weight, labels)
-    steps = list(_iterations(begun, table, assign, n_iter))
-    cells = dict(zip(table.schema.names, begun._decoded(table.blocks), strict=True))
+    stands = model if hasattr(model, "_params") else begun(model, X, sample_weight, labels)
+    stands._check_marginal("explain")
+    table = _table(stands, X, sample_weight, labels)
+    steps = list(_iterations(stands, table, assign, n_iter))
+    cells = dict(zip(table.schema.names, stands._decoded(table.blocks), strict=True))
     quantities = frozenset(column.name for column in table.schema.columns if is_quantity(column.kind))
-    return Explanation(steps, cells, table.weight, begun.class_names_, assign.mode, quantities)
+    workings = Workings(stands, table.chunks()[0], assign)
+    return Explanation(steps, cells, table.weight, stands.class_names_, assign.mode, quantities, workings)
 
 
 def is_quantity(kind: Kind) -> bool:
     """Whether columns of a kind have parameters with names; others have categories or words with probabilities."""
     return not kind.has_categories and not kind.of_words
-
-
-def _begin(model: UnsupervisedMixture, X: Any, sample_weight: Any, labels: Any) -> UnsupervisedMixture:
-    """Return a model that stands where a fit with one start would begin: a single pass leaves the start as it is.
-
-    How rows are completed has no say in that, and a sampled pass would already move.
-    """
-    plain = {"assign": "soft", "draws": 1, "accelerate": False, "anneal": ()}
-    begun: UnsupervisedMixture = clone(model).set_params(n_init=1, stop="iterations", max_iter=1, **plain)
-    return begun.fit(X, sample_weight=sample_weight, labels=labels)
 
 
 def _table(model: UnsupervisedMixture, X: Any, sample_weight: Any, labels: Any) -> Table:
@@ -231,6 +228,8 @@ def _iterations(model: UnsupervisedMixture, table: Table, assign: Assign, n_iter
         usage = _usage(engine, chunk, step, assign.seeded(seed, (0, number - 1, chunk.index)))
         following = _pass(engine, chunk, engine.improved(step), assign, seed, number)
         pseudo = engine.prior(step.params)
+        here, there = (_log_joint(engine, chunk, each.params) for each in (step, following))
+        priors = step.log_prior, following.log_prior
         yield Iteration(
             number,
             _shown(model, step.params),
@@ -241,9 +240,14 @@ def _iterations(model: UnsupervisedMixture, table: Table, assign: Assign, n_iter
             step.loglik,
             step.log_prior,
             following.objective,
-            _joint_table(engine, chunk, step.params),
+            joint_table(engine, chunk, step.params),
+            Pass(step.params, following.params, step.expected.stats, pseudo, here, there, usage, *priors),
         )
         step = following
+
+
+def _log_joint(model: Mixture, chunk: Chunk, params: Params) -> Floats:
+    return model.joint(model.prepare(params), chunk.blocks, chunk.log_evidence)
 
 
 def _pass(
@@ -288,160 +292,3 @@ def _counts(model: UnsupervisedMixture, stats: Stats, about: Params) -> Counts:
         into |= zip(block.members, counted, strict=True)
     names = model._schema.names
     return Counts(parts["mix"][0], *({names[j]: found[j] for j in sorted(found)} for found in (values, sums)))
-
-
-# ---- the joint table ---------------------------------------------------------------------------------------------
-
-
-def _joint_table(model: Mixture, chunk: Chunk, params: Params) -> list[Completion] | None:
-    """Return every completion of all rows with its probability; None where there are too many, or rows have weights.
-
-    joint(z) = prod_n p(x[n], z[n]);  posterior(z) = joint(z) / sum over z of joint(z)
-    """
-    log_p = model.joint(model.prepare(params), chunk.blocks, chunk.log_evidence)
-    n_rows, n_components = log_p.shape
-    if n_rows > MOST_HIDDEN or n_components**n_rows > MOST_COMPLETIONS or not np.all(chunk.weight == 1):
-        return None
-    completions = np.array(list(product(range(n_components), repeat=n_rows)))
-    logs = log_p[np.arange(n_rows), completions].sum(axis=1)
-    posterior = np.exp(logs - logsumexp(logs))
-    _check_marginals(model, chunk, params, completions, posterior)
-    lines = zip(completions.tolist(), np.exp(logs).tolist(), posterior.tolist(), strict=True)
-    return [Completion(tuple(components), joint, share) for components, joint, share in lines]
-
-
-def _check_marginals(model: Mixture, chunk: Chunk, params: Params, completions: Any, posterior: Floats) -> None:
-    """Compare what the joint table says of each row with the responsibilities that EM uses."""
-    outer = np.ones((len(chunk.weight), 1))
-    resp = model.infer(model.prepare(params), chunk.blocks, outer, SOFT, chunk.log_evidence).usage["emit"]
-    marginals = np.stack([posterior @ (completions == k) for k in range(resp.shape[1])], axis=1)
-    if not np.allclose(marginals, resp, rtol=0, atol=AGREE):
-        row = int(np.abs(marginals - resp).max(axis=1).argmax())
-        raise FitError(
-            f"row {row}: the joint table gives {marginals[row]}, the E-step {resp[row]}. This is a bug: please report "
-            "it with the data and the parameters."
-        )
-
-
-# ---- what is shown -----------------------------------------------------------------------------------------------
-
-
-def _sections(explanation: Explanation) -> list[Section]:
-    """Return what text and page show, so that they show the same."""
-    begin = Section("Data and initial parameters", [_rows_grid(explanation), _params_grid(explanation)], "")
-    return [begin, *(_section(explanation, step) for step in explanation.steps)]
-
-
-def _section(explanation: Explanation, step: Iteration) -> Section:
-    grids = [_augmented_grid(explanation, step)]
-    if step.joint is not None and step.number == 1:
-        grids.insert(0, _joint_grid(explanation, step.joint))
-    grids += [_counts_grid(explanation, step), _after_grid(explanation, step)]
-    result = f"{explanation.quantity}: {step.objective:.7f} before, {step.reached:.7f} after"
-    return Section(f"Iteration {step.number}", grids, result)
-
-
-def _rows_grid(explanation: Explanation) -> Grid:
-    names = list(explanation.columns)
-    weighted = not np.all(explanation.row_weight == 1)
-    head = ["row", *names, *(["weight"] if weighted else [])]
-    rows = [
-        [str(n), *_cells(explanation, n), *([f"{weight:g}"] if weighted else [])]
-        for n, weight in enumerate(explanation.row_weight.tolist())
-    ]
-    return Grid("The rows; their classes are hidden.", head, rows, len(names) + 1)
-
-
-def _cells(explanation: Explanation, n: int) -> list[str]:
-    """Return the cells of a row, a dot for a missing one."""
-    return ["·" if column[n] is None else _value(column[n]) for column in explanation.columns.values()]
-
-
-def _value(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _params_grid(explanation: Explanation) -> Grid:
-    rows = [[name, *map(_number, values)] for name, values in _params_rows(explanation, explanation.steps[0].before)]
-    return Grid("The initial parameters.", ["", *explanation.class_names], rows)
-
-
-def _params_rows(explanation: Explanation, params: Mapping[str, Any]) -> Iterator[tuple[str, Floats]]:
-    """Yield each parameter with its name: P(class), P(column = value), or mean, sd, rate of a column."""
-    yield "P(class)", params["weights"]
-    for column, values in params.items():
-        if column != "weights":
-            for value, numbers in values.items():
-                named = column in explanation.quantities
-                yield f"{value} of {column}" if named else f"P({column} = {value})", numbers
-
-
-def _joint_grid(explanation: Explanation, joint: list[Completion]) -> Grid:
-    n_rows = len(explanation.row_weight)
-    head = [*(f"row {n}" for n in range(n_rows)), "P(rows, classes)", "P(classes | rows)"]
-    rows = [
-        [*(explanation.class_names[k] for k in line.components), f"{line.joint:.6g}", f"{line.posterior:.6f}"]
-        for line in _likeliest(joint)
-    ]
-    more = "" if len(joint) <= SHOWN else f" The {SHOWN} most probable are shown."
-    caption = (
-        f"The joint table: all {len(joint)} ways to complete the rows at once. EM never builds it; summed over the "
-        f"other rows it gives the probabilities that the E-step works with.{more}"
-    )
-    return Grid(caption, head, rows, n_rows)
-
-
-def _likeliest(joint: list[Completion]) -> list[Completion]:
-    """Return the lines to show: all of them in their order, or the most probable."""
-    return joint if len(joint) <= SHOWN else sorted(joint, key=lambda line: -line.posterior)[:SHOWN]
-
-
-def _augmented_grid(explanation: Explanation, step: Iteration) -> Grid:
-    head = ["row", *explanation.columns, "class", "weight"]
-    rows = [
-        [str(line.row), *_cells(explanation, line.row), explanation.class_names[line.component], _number(line.weight)]
-        for line in step.augmented
-    ]
-    caption = f"E-step: the augmented data; {HOW[explanation.assign]}."
-    return Grid(caption, head, rows, len(head) - 1)
-
-
-def _counts_grid(explanation: Explanation, step: Iteration) -> Grid:
-    added = dict(_counts_rows(step.prior)) if step.prior is not None else {}
-    rows = []
-    for name, values in _counts_rows(step.counts):
-        pseudo = added.get(name, np.zeros(len(values)))
-        rows.append([name, *(_sum(value, more) for value, more in zip(values, pseudo, strict=True))])
-    plus = "" if step.prior is None else " The prior adds what stands after the plus"
-    if plus:  # a prior on the variance does not move the mean
-        numbers = any("squares" in values for values in step.counts.sums.values())
-        plus += " (to numbers: for their variance, not for their mean)." if numbers else "."
-    caption = f"Counting: the sums of the weights in each class, and of those with each value.{plus}"
-    return Grid(caption, _head(explanation), rows)
-
-
-def _counts_rows(counts: Counts) -> Iterator[tuple[str, Floats]]:
-    yield "rows", counts.classes
-    for column, values in counts.values.items():
-        for value, numbers in values.items():
-            yield f"count of {column} = {value}", numbers
-    for column, values in counts.sums.items():
-        for what, numbers in values.items():
-            yield f"{what} of {column}", numbers
-
-
-def _after_grid(explanation: Explanation, step: Iteration) -> Grid:
-    rows = [[name, *map(_number, values)] for name, values in _params_rows(explanation, step.after)]
-    return Grid("M-step: the parameters, from the counts by division.", _head(explanation), rows)
-
-
-def _head(explanation: Explanation) -> list[str]:
-    return ["", *explanation.class_names]
-
-
-def _sum(value: float, pseudo: float) -> str:
-    return _number(value) + (f" + {pseudo:.4g}" if pseudo else "")
-
-
-def _number(value: float) -> str:
-    return f"{value:.6f}"

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from halfseen.data.columns import may_be_guessed, read_kind
 from halfseen.data.counts import SparseSource
 from halfseen.data.text import read_options, tokenised
 from halfseen.engine.loop.expected import Step
-from halfseen.engine.loop.model import Reduced
+from halfseen.engine.loop.model import Model, Reduced
 from halfseen.engine.loop.search import Starts, fit
 from halfseen.engine.services.checkpoint import evaluate
 from halfseen.engine.tables.mixture import Mixture
@@ -36,7 +37,8 @@ from halfseen.estimators.table.column_events import blank_notes, check_seen, col
 from halfseen.estimators.table.profile import fitted_blocks
 from halfseen.estimators.table.state import fingerprint
 from halfseen.estimators.table.table_mixture import TableMixture, measure
-from halfseen.families.mixture import membership, state
+from halfseen.estimators.table.view import TableView
+from halfseen.families.mixture import begun, membership, state
 from halfseen.families.mixture.imputation_check import MixtureCells
 from halfseen.kinds.text import TREATMENTS
 from halfseen.leaves.leaf import NO_MASS, Floats
@@ -77,6 +79,7 @@ class MixtureFit(TableMixture):
     random_state: Any = None
     _state_module = state
     _design: Design | None = None  # covariates of the fit that is under way
+    _begins_at: Params | None = None  # the one start of the fit that is under way
     _membership: membership.Membership | None = None  # of a fit with covariates
 
     def _check_options(self) -> None:
@@ -194,7 +197,7 @@ class MixtureFit(TableMixture):
     @property
     def _keeps_order(self) -> bool:
         """Whether options identify some components, which then keep their order."""
-        return bool(self.start or self.fixed or self.tied)
+        return bool(self.start or self.fixed or self.tied) or self._begins_at is not None
 
     def _reorder(self, places: NDArray[np.int64]) -> None:
         if self._recipe.names_components:
@@ -221,7 +224,7 @@ class MixtureFit(TableMixture):
             model = recipe.model()
             data = data or reduce(model, table, run)
             starts = self._starts(model, table, data, child(seed, 0), smaller, covariance)
-            search = fit(model, data, starts, options.plan(self, seed, run))
+            search = fit(model, data, starts, options.plan(self, seed, run), view=partial(self._view, table.schema))
             step = search.best.accepted
             params = self._ordered(model, step, table)
             if params is not step.params or self.assign != "soft":
@@ -245,6 +248,16 @@ class MixtureFit(TableMixture):
             recipe=recipe,
             seed=seed,
         )
+
+    def _view(self, schema: Schema, model: Model, step: Step) -> TableView:
+        """Return what a watcher is shown of a step."""
+        shares, stats = membership.shares(model, step), model.view(step.expected.stats)["emit"]
+        return TableView.of(schema, model.leaves["emit"], step.params["emit"], shares, stats, self._n_inside)
+
+    @property
+    def _n_inside(self) -> int:
+        """Number of components of a class."""
+        return 1
 
     def _summarised(
         self, table: Table, n_components: int, covariance: str, run: Runner
@@ -296,6 +309,8 @@ class MixtureFit(TableMixture):
         n_components = model.leaves["emit"].n_components
         if not data.chunks:  # nothing is hidden: from anywhere the first step is the last, so that is where to begin
             return Starts.given([counted(model, data, self._overlaid(model.blank(), n_components, covariance))])
+        if self._begins_at is not None:
+            return Starts.given([begun.placed(model, self._begins_at)])
         begin = Start.of(model, table)
         labelled = self._partly_labelled(table)
 
@@ -335,7 +350,7 @@ class MixtureFit(TableMixture):
     def _drop_figures(self) -> None:
         """Drop what only a fit to a whole table has, once rows come in pieces."""
         of_fit = ("loglik_", "objective_", "trace_", "converged_", "stop_reason_", "restarts_", "_tried", "guard_")
-        for name in (*of_fit, "_n_blank", "_n_incomplete"):
+        for name in (*of_fit, "_tried_fits", "_n_blank", "_n_incomplete"):
             self.__dict__.pop(name, None)
 
     def _note_events(self, found: FittedMixture) -> None:

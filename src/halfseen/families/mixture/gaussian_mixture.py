@@ -226,7 +226,8 @@ class GaussianMixture(UnsupervisedMixture):
     @property
     def _keeps_order(self) -> bool:
         each = self.covariance is not None and np.ndim(self.covariance) == 3
-        return bool(self._option_by_class) or each or (self.warm_start and hasattr(self, "_params"))
+        begun = self._begins_at is not None or (self.warm_start and hasattr(self, "_params"))
+        return bool(self._option_by_class) or each or begun
 
     def _check_seen(self) -> None:
         numeric_schema.check_seen(unseen(self._schema))
@@ -277,7 +278,7 @@ class GaussianMixture(UnsupervisedMixture):
         return map_arrays(frozen, block)
 
     def _starts(self, model: Mixture, *args: Any) -> Starts:
-        if self.warm_start and self._fits(model):
+        if self._begins_at is None and self.warm_start and self._fits(model):
             return Starts.given([self._params])
         return super()._starts(model, *args)
 

@@ -37,6 +37,18 @@ FAMILY = Family(
         "fit": (
             Option("target", "Column to predict: makes a classifier. Its cells may be missing.", "COLUMN"),
             Option(
+                "labels",
+                "Column with the class of some rows, empty for the others: classes stay hidden, and these rows are "
+                "held in theirs. With -k above the number of labels there are further classes.",
+                "COLUMN",
+            ),
+            Option(
+                "start",
+                "Begin at the parameters of a model file, fitted to the same columns; its classes keep their order and "
+                "their names.",
+                "MODEL",
+            ),
+            Option(
                 "covariates",
                 'What class membership depends on: a formula over columns, such as "age + C(party)".',
                 "FORMULA",
@@ -71,6 +83,13 @@ FAMILY = Family(
                 "KIND",
             ),
             Option(
+                "choose",
+                "Of the numbers of classes that are tried, keep N in place of the best by --criterion.",
+                "N",
+                type=int,
+                least=1,
+            ),
+            Option(
                 "blrt",
                 "Test each number of classes against one more by the bootstrap likelihood ratio test with N drawn "
                 "tables, such as 99.",
@@ -94,6 +113,7 @@ FAMILY = Family(
         ),
         "explain": (TEXT,),
     },
+    of_rows=True,
     reports={
         "GaussianClassifier": "Report on a classifier",
         "GaussianMixture": "Report on hidden classes",

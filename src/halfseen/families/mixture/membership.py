@@ -16,6 +16,7 @@ from scipy.special import softmax
 
 from halfseen.data import Design
 from halfseen.engine.loop.expected import Step
+from halfseen.engine.loop.model import Model
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import ParameterError
 from halfseen.estimators.state import check_shapes
@@ -126,7 +127,7 @@ def without_covariates(fitted: Any) -> tuple[Mixture, Params, Stats]:
     return model, params, np.concatenate([parts["mix"][0], np.ravel(parts["emit"])])
 
 
-def shares(model: Mixture, step: Step) -> Floats:
+def shares(model: Model, step: Step) -> Floats:
     """Return the shares of the classes in a step: with covariates, the mean over the rows."""
     leaf = model.leaves["mix"]
     if isinstance(leaf, Logit):

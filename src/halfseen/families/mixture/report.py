@@ -8,12 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from halfseen.analysis.contrast import strongest
 from halfseen.analysis.imputation_check import HiddenCells, check_imputation
 from halfseen.analysis.validation import Validated, calibration_error
 from halfseen.app.report.checks import (
-    FAR,
-    MOST_HEAT_ROWS,
     OVERLAP,
     close_call,
     converged,
@@ -33,15 +30,13 @@ from halfseen.app.report.parts import (
     Cards,
     Check,
     Checks,
-    Heat,
-    HeatCell,
-    HeatRow,
     Part,
     Section,
     Step,
     Steps,
 )
 from halfseen.app.report.pictures import pictures
+from halfseen.app.report.profiles import TONES, profile_heat
 from halfseen.app.report.rows import rows
 from halfseen.app.report.sections import methods, reproduce
 from halfseen.app.report.text import of_cells, text_alone, words
@@ -293,7 +288,7 @@ def points(model: Any, material: MixtureMaterial) -> Section | None:
     """Rows over the columns that separate the classes most."""
     if len(material.seen.class_names) < 2 or text_alone(model):
         return None
-    return pictures(material.points, material.seen.rows)
+    return pictures(material.points)
 
 
 def profile(model: Any, material: TableMaterial) -> Section | None:
@@ -301,21 +296,8 @@ def profile(model: Any, material: TableMaterial) -> Section | None:
     if len(model.weights_) < 2 or not material.contrasts:
         return None
     told = _one_of_two(material)
-    shown = strongest(told, MOST_HEAT_ROWS)
-    rows = [
-        HeatRow(row.column, row.category, row.overall, [_heat_cell(row, k) for k in range(len(model.weights_))])
-        for row in shown
-    ]
-    left_out = len(told) - len(shown)
-    note = f"The {len(shown)} rows that differ most; {left_out:,} others are left out." if left_out else ""
-    lead = (
-        "Each value in its own unit: means of numbers, shares of categories and words. Red with an arrow up is above "
-        "the whole table, blue with an arrow down below it; the stronger the colour, the further."
-    )
-    lead += " Of columns with two categories one is shown." if len(told) < len(material.contrasts) else ""
-    caption = "Profile of each class beside the whole table"
-    heat = Heat(caption, ["column", "category", "all", *material.each_tagged(model.class_names_)], rows, note)
-    return Section("profiles", "Profiles", lead, [heat])
+    lead = TONES + (" Of columns with two categories one is shown." if len(told) < len(material.contrasts) else "")
+    return Section("profiles", "Profiles", lead, [profile_heat(told, material.each_tagged(model.class_names_))])
 
 
 def _one_of_two(material: TableMaterial) -> list[Contrast]:
@@ -323,14 +305,6 @@ def _one_of_two(material: TableMaterial) -> list[Contrast]:
     pairs = {column.name for column in material.profiles if column.kind.has_categories and len(column.rows) == 2}
     firsts = {row.column: row for row in reversed(material.contrasts) if row.column in pairs}
     return [row for row in material.contrasts if firsts.get(row.column) is not row]
-
-
-def _heat_cell(row: Any, k: int) -> HeatCell:
-    far = float(row.contrast[k])
-    side = "above" if far > 0 else "below"
-    return HeatCell(
-        row.shown[k], float(np.clip(far / FAR, -1, 1)), f"{abs(far):.1f} standard deviations {side} the whole"
-    )
 
 
 SECTIONS = [

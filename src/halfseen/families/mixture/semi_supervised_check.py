@@ -17,6 +17,7 @@ from sklearn.base import clone
 
 from halfseen.data import Evidence, Source, Table
 from halfseen.errors import DataError, UnlabeledWarning, warn
+from halfseen.estimators.convergence import unfinished
 from halfseen.leaves.leaf import Floats
 
 if TYPE_CHECKING:
@@ -187,6 +188,8 @@ def fitted_to(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         copy._fit_rows(source, weight, evidence)
+    if unfinished(copy):
+        raise KeyboardInterrupt  # errors of fits that were interrupted do not compare
     return copy
 
 

@@ -436,6 +436,10 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
         table = semi_supervised_check.encoded_rows(fitted, source, test)
         return self._by_class(np.concatenate(fitted._infer(table, lambda part: part.usage["emit"])))
 
+    @property
+    def _n_inside(self) -> int:
+        return int(self.components_per_class)
+
     def _by_class(self, by_component: Floats) -> Floats:
         """Sum over the components of each class, along the last axis."""
         if self.components_per_class == 1:

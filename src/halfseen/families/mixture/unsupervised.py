@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,12 +24,10 @@ from halfseen.estimators.base import SelectsModels
 from halfseen.estimators.by_partition import features_of
 from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.table.column_events import column_doubts
-from halfseen.estimators.table.emission_builder import Recipe
 from halfseen.estimators.table.table_mixture import with_covariates
-from halfseen.families.mixture import stepwise
+from halfseen.families.mixture import begun, stepwise
 from halfseen.families.mixture.covariates import CovariateMixture
 from halfseen.families.mixture.fit import FittedMixture
-from halfseen.leaves.limits import Params
 from halfseen.runners.frames import rows_of
 from halfseen.seeds import child
 
@@ -43,11 +42,36 @@ def _one_size(model: UnsupervisedMixture) -> bool:
     return True
 
 
+class _Tried(NamedTuple):
+    """A fit that was tried: the names of its classes, where labels gave them, and events that concern the data."""
+
+    found: FittedMixture
+    names: tuple[Any, ...] | None
+    told: list[str]
+
+
+def _slim(found: FittedMixture) -> FittedMixture:
+    """Return a fit without the steps from which its best run would have gone on."""
+    best = replace(found.search.best, last=None, pair=None, params=found.search.best.accepted.params)
+    return replace(found, search=replace(found.search, best=best))
+
+
 class UnsupervisedMixture(TransformerMixin, CovariateMixture, SelectsModels):
     """A mixture whose classes are hidden: fitted at once, in pieces, or chosen among several by a criterion."""
 
     n_components: int | Sequence[int] | str
-    _by_size: dict[tuple[str, int], tuple[Recipe, Params]]  # of each covariance and number of classes; not in files
+    _tried_fits: dict[tuple[str, int], _Tried]  # of each covariance and number of classes; not in files
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a pickle holds: not the other fits that were tried, each of which is as large as the model."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_tried_fits"}
+
+    def __copy__(self) -> Self:
+        """Return a copy with all that this has, also what a pickle leaves out."""
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
 
     @property
     def _covariance(self) -> str:
@@ -82,6 +106,7 @@ class UnsupervisedMixture(TransformerMixin, CovariateMixture, SelectsModels):
         unlabeled: Any = None,
         covariates: Any = None,
         missing: str = "error",
+        begin: Any = None,
     ) -> Self:
         """Fit to a table.
 
@@ -105,6 +130,10 @@ class UnsupervisedMixture(TransformerMixin, CovariateMixture, SelectsModels):
             then do not describe classes: "age + C(party)". A formula needs formulaic (the extra `stats`).
         missing : {"error", "drop"}, default "error"
             Whether rows with a missing covariate are refused or left out.
+        begin : fitted model, optional
+            The one start: the parameters of a model of this kind, over the same columns and with as many classes, such
+            as that of an earlier fit. Classes keep their order, and their names where `classes` gives no others; text
+            in `labels` means these names.
         """
         self._check_options()
         sizes = selection.read_sizes(self.n_components)
@@ -120,6 +149,7 @@ class UnsupervisedMixture(TransformerMixin, CovariateMixture, SelectsModels):
         labels = source.target if labels is None else labels
         if labels is None and (classes is not None or unlabeled is not None):
             raise ParameterError("classes= and unlabeled= say how to read labels=; give labels= too.")
+        classes = begun.classes(begin, labels, classes)
         if len(sizes) > 1 and self._option_by_class:
             raise ParameterError(
                 f"{self._option_by_class}= needs one number of classes, n_components: it gives a value for each class."
@@ -133,6 +163,7 @@ class UnsupervisedMixture(TransformerMixin, CovariateMixture, SelectsModels):
         used, first = self._encoded(source, weight, known(sizes[0])[0], matrix)
         self._remember(used, first.schema)
         self._check_seen()
+        self._begins_at = None if begin is None else begun.params(self, begin, sizes)
         seed = lasting_seed(self.random_state)
 
         fits: list[FittedMixture] = []
@@ -147,12 +178,17 @@ class UnsupervisedMixture(TransformerMixin, CovariateMixture, SelectsModels):
 
         best, interrupted = self._select(self._shapes(), sizes, found)
         self.n_components_ = best.n_components
-        self._publish(best, known(best.n_components)[1])
-        self._by_size = {(one.covariance, one.n_components): (one.recipe, one.params) for one in fits}
-        self.events_ += column_doubts(first, self._declared)
+        named = {size: begun.names(begin, known(size)[1]) for size in {one.n_components for one in fits}}
+        self._publish(best, named[best.n_components])
+        told = list(column_doubts(first, self._declared))
         if n_dropped:
-            self.events_.append(f"{n_dropped:,} rows with a missing covariate were left out")
-        self.__dict__.pop("_design", None)
+            told.append(f"{n_dropped:,} rows with a missing covariate were left out")
+        self.events_ += told
+        self._tried_fits = {
+            (one.covariance, one.n_components): _Tried(_slim(one), named[one.n_components], told) for one in fits
+        }
+        for name in ("_design", "_begins_at"):
+            self.__dict__.pop(name, None)
         if interrupted:
             convergence.warn_search_interrupted(self, "before all numbers of classes were tried")
         return self
@@ -170,14 +206,55 @@ class UnsupervisedMixture(TransformerMixin, CovariateMixture, SelectsModels):
                 "a table of this process or a file."
             )
 
+    def choose(self, n_components: int) -> Self:
+        """Return the fit with another number of classes that was tried, in place of the one that the criterion chose.
+
+        Nothing is fitted again, and the model itself does not change. Of the copy, `selection_` also shows which one
+        the criterion prefers, in the column "preferred". Model files keep the chosen fit only.
+
+        Parameters
+        ----------
+        n_components : int
+            One of the numbers in `selection_`.
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> birds = hs.load_penguins()[["bill_length_mm", "bill_depth_mm"]]
+        >>> model = hs.GaussianMixture([1, 2, 3], n_init=4, random_state=0).fit(birds)
+        >>> model.n_components_, model.choose(2).n_components_
+        (3, 2)
+        """
+        check_is_fitted(self)
+        fits = getattr(self, "_tried_fits", {})
+        if not fits:
+            raise ParameterError("choose: a model that was not fitted in this process has no other fits: fit it again.")
+        kept = fits.get((self._covariance, n_components))
+        if kept is None:
+            sizes = ", ".join(str(size) for shape, size in fits if shape == self._covariance)
+            raise ParameterError(f"choose: {n_components!r} is not among the numbers that were tried: {sizes}.")
+        other = copy(self)
+        other._publish(kept.found, kept.names)
+        origin = self._origin
+        other._origin = other._origin._replace(
+            fitted_at=origin.fitted_at, command=origin.command, reading=origin.reading
+        )
+        other.n_components_ = n_components
+        other.events_ += kept.told
+        other._tried = selection.chosen_by_hand(self._tried, self._each_tried().index((self._covariance, n_components)))
+        return other
+
+    def _each_tried(self) -> list[tuple[str, int]]:
+        """Return covariance and number of classes of all that was tried, in the order of its figures."""
+        sizes = self._tried["n_components"]
+        return list(zip(self._tried.get("covariance", [self._covariance] * len(sizes)), sizes, strict=True))
+
     def _as_tried(self, n_components: int) -> Self:
         """Return the fit with another number of classes that was tried, in place of the one that was chosen."""
-        other = copy(self)
-        other._recipe, other._params = self._by_size[self._covariance, n_components]
+        other, found = copy(self), self._tried_fits[self._covariance, n_components].found
+        other._recipe, other._params = found.recipe, found.params
         other._model, other.n_components_ = other._recipe.model(), n_components
-        shapes = self._tried.get("covariance", [self._covariance] * len(self._tried["n_components"]))
-        tried = list(zip(shapes, self._tried["n_components"], strict=True))
-        other.loglik_ = self._tried["loglik"][tried.index((self._covariance, n_components))]
+        other.loglik_ = self._tried["loglik"][self._each_tried().index((self._covariance, n_components))]
         other._set_names((None,) * n_components)
         return other
 

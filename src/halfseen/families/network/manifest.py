@@ -40,5 +40,6 @@ FAMILY = Family(
         "predict": dict.fromkeys(("cost", "reject", "why"), NO_CLASSES),
         "report": {"cost": NO_CLASSES},
     },
+    of_rows=True,
     reports={"BayesNet": "Report on a Bayesian network"},
 )

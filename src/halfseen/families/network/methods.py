@@ -318,11 +318,15 @@ class NetworkMethods(SelectsModels, InformationCriteria):
 
     def probability(self, evidence: Mapping[str, Any]) -> float:
         """Return the probability of evidence (with soft evidence, its expected likelihood)."""
+        return float(np.exp(self._log_probability(evidence)))
+
+    def _log_probability(self, evidence: Mapping[str, Any]) -> float:
+        """Return its log, which is finite where the probability itself is too small for a float."""
         codes, likelihoods = self._evidence(evidence)
         if not likelihoods and (codes < 0).all():
-            return 1.0
+            return 0.0
         found, table, _ = self._cut(codes, likelihoods, ())
-        return float(np.exp(logliks(table, found)[0]))
+        return float(logliks(table, found)[0])
 
     def mpe(self, X: Any) -> Any:
         """Return the most probable joint state of all that is unknown.

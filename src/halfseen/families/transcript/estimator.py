@@ -82,8 +82,8 @@ class TranscriptAligner(Estimator):
     silence : str, optional
         Name of an optional unit at both ends and between words, such as "sil". By default there are no pauses.
     emission : str, default "gaussian"
-        Kind of all columns that `columns` does not name: "gaussian", "categorical", "poisson", "negbin" or a registered
-        kind; or "auto", which finds the kind of each by its values.
+        Kind of all columns that `columns` does not name: "gaussian", "categorical", "poisson", "negbin", "binomial(10)"
+        or a registered kind; or "auto", which finds the kind of each by its values.
     columns : mapping, optional
         Kinds of columns by name, where they are not to be found by the rule: {"visits": "poisson"}.
     step : float, default 1.0

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from halfseen.data.spill import scratch
 from halfseen.errors import DataError, DataTypeError
+from halfseen.stop_request import stoppable
 
 __all__ = ["Bitext", "Gold", "encode_pairs", "read_gold", "read_links", "read_pairs", "where_links"]
 
@@ -61,7 +62,7 @@ def open_lines(path: str | os.PathLike[str]) -> Iterator[str]:
     with gzip.open(name, "rb") if name.suffix == ".gz" else open(name, "rb") as file:
         number = 0
         try:
-            for number, raw in enumerate(iter(partial(file.readline, LONGEST), b""), 1):
+            for number, raw in enumerate(stoppable(iter(partial(file.readline, LONGEST), b"")), 1):
                 if len(raw) == LONGEST:
                     raise DataError(
                         f"{path}, line {number}: it has more than {LONGEST:,} bytes. Are there no line ends?"

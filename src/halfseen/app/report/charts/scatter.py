@@ -14,14 +14,13 @@ TURNS = np.linspace(0, 2 * np.pi, 49)
 LEVELS = (1.0, 2.0)  # standard deviations at which ellipses are drawn
 
 
-def scatter(seen: Scatter, pair: tuple[int, int], rows: np.ndarray, label: str) -> str:
+def scatter(seen: Scatter, pair: tuple[int, int], label: str) -> str:
     """Draw rows in two columns as points, and components as ellipses, or as crosses where they have no spread.
 
     Parameters
     ----------
     seen : Scatter
     pair : two columns, by number
-    rows : (N,) array         positions of the rows in the table, for those who point at one
     label : str               for screen readers
     """
     x, y = pair
@@ -36,7 +35,7 @@ def scatter(seen: Scatter, pair: tuple[int, int], rows: np.ndarray, label: str) 
     owner = seen.proba.argmax(axis=1)
     for k, name in enumerate(seen.class_names):
         own = known[owner[known] == k].tolist()
-        dots = [_dot(frame, places[n], f"row {rows[n]}", name) for n in own]
+        dots = [_dot(frame, places[n], f"row {seen.rows[n]}", name) for n in own]
         parts += [element("g", "".join(dots), fill=class_colour(k), fill_opacity=0.55)] if dots else []
     drawn = [k for k in range(len(centres)) if np.isfinite(centres[k]).all()]
     for k in drawn:
