@@ -31,7 +31,7 @@ compile() { # compile LAYER BELOW... -- ARGUMENTS
     cmp -s "$work/layer.txt" "requirements/$layer.txt" || cp "$work/layer.txt" "requirements/$layer.txt"
 }
 
-compile app -- pyproject.toml requirements/app.in --extra app "$@"
+compile app -- pyproject.toml requirements/app.in --extra app --extra studio "$@"
 compile build app -- requirements/build.in "$@"
 compile dev app build -- pyproject.toml --extra dev "$@"
 compile docs app build dev -- pyproject.toml --extra docs "$@"

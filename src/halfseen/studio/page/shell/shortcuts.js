@@ -1,0 +1,92 @@
+// Keys that work anywhere outside of fields, and the dialog that lists them.
+import { html, useEffect, useRef, useState } from "../lib.js";
+import { api } from "../api.js";
+import { go, here, parse } from "../route.js";
+import { find, stage } from "../stage.js";
+import { Dialog } from "../parts/dialog.js";
+import { Switch } from "../parts/field.js";
+
+const KEPT = "halfseen.shortcuts"; // where the browser remembers that they are off
+
+function isOn() {
+  try {
+    return localStorage.getItem(KEPT) !== "off";
+  } catch {
+    return true;
+  }
+}
+
+function remember(on) {
+  try {
+    localStorage.setItem(KEPT, on ? "on" : "off");
+  } catch {
+    // no storage: they are on again at the next visit
+  }
+}
+
+/** Whether keys belong to what has the focus: a field, a dialog. */
+function isTaken(target) {
+  return Boolean(target.closest?.("input, select, textarea, dialog, [contenteditable], [data-keys]"));
+}
+
+/** Start a fit and show it; `note` is told why where it cannot start. */
+export async function startFit(session) {
+  const { screen, params } = parse(here());
+  go("fit", screen === "fit" ? params : {});
+  await api.post("fit").catch((error) => session.note(error.message, "bad"));
+}
+
+/** Listen for the keys of the page. */
+export function useShortcuts({ session, help }) {
+  const now = useRef({});
+  now.current = { session, help };
+  useEffect(() => {
+    const press = (event) => {
+      const { session: at, help: show } = now.current;
+      if (event.defaultPrevented || event.altKey || event.metaKey || !at.state) return;
+      const fits = at.state.screens.some((screen) => screen.key === "fit");
+      if (event.ctrlKey) {
+        if (event.key === "Enter" && fits && !at.state.job) startFit(at);
+        return;
+      }
+      if (isTaken(event.target) || !isOn()) return;
+      const act = (path) => api.post(path).catch((error) => at.note(error.message, "bad"));
+      const screen = /^[1-9]$/.test(event.key) && at.state.screens[Number(event.key) - 1];
+      if (screen) {
+        go(screen.key);
+        find("main")?.focus();
+      } else if (event.key === "?") show();
+      else if (event.key === "u" && at.state.undo) act("undo");
+      else if (event.key === "r" && at.state.redo) act("redo");
+      else if (event.key === "f" && fits && !at.state.job) startFit(at);
+      else if (event.key === "s" && at.state.job) act("stop");
+    };
+    const { keys } = stage;
+    keys.addEventListener("keydown", press);
+    return () => keys.removeEventListener("keydown", press);
+  }, []);
+}
+
+export function Shortcuts({ open, close, state }) {
+  const [on, setOn] = useState(isOn());
+  const change = (value) => {
+    remember(value);
+    setOn(value);
+  };
+  const tabs = state.screens.slice(0, 9).map((screen, i) => [String(i + 1), screen.title]);
+  const keys = [
+    ...tabs,
+    ["f", "Fit with the present settings"],
+    ["s", "Stop the running fit; the best so far is kept"],
+    ["u", "Undo"],
+    ["r", "Redo"],
+    ["?", "This list"],
+  ];
+  return html`<${Dialog} open=${open} close=${close} title="Keyboard shortcuts">
+    <dl class="keys">${keys.map(([key, what]) => html`<div key=${key}><dt><kbd>${key}</kbd></dt><dd>${what}</dd></div>`)}
+      <div><dt><kbd>Ctrl</kbd> <kbd>Enter</kbd></dt><dd>Fit, also from a field</dd></div>
+    </dl>
+    <p class="note">Keys work when no field has the focus. In the grid of rows the arrow keys, Page Up, Page Down, Home and End move; Enter on a heading sorts. On the screen EM the left and right arrow keys step, Home and End go to the ends; within a grid of numbers the arrow keys move, and Enter shows the arithmetic.</p>
+    <${Switch} label="Shortcuts of one key" value=${on} onChange=${change} />
+  <//>`;
+}

@@ -1,0 +1,1 @@
+"""What each screen shows and takes, as plain values: a module for each, with its `ROUTES`."""
