@@ -13,6 +13,7 @@ from halfseen.errors import ImpossibleRowWarning, UnknownCategoryWarning
 TEXTS = ["plain", "it's", 'a "name"', "back\\slash", "line\nend", "ünï 🐟", "'; DROP TABLE rows; --"]
 ODD_NAME = 'we\'re "odd" `too`, \\ ü'
 N_ROWS = 120
+SUCCESSES = {"heads": 9, "bought": 1000, "seen": 10**12}  # columns of successes, of so many trials
 
 
 class Case(NamedTuple):
@@ -72,8 +73,11 @@ def mixed(seed, n_classes=None):
         "count": {"rate": 10.0 ** rng.uniform(-2, 5, k)},
         "visits": {"mean": 10.0 ** rng.uniform(-2, 5, k), "size": 10.0 ** rng.uniform(-2, 4, k)},
     }
-    if seed == 0:  # a class that holds no event
-        columns["count"]["rate"][0] = columns["visits"]["mean"][-1] = 0.0
+    for name, trials in SUCCESSES.items():
+        columns[name] = {"kind": f"binomial({trials})", "p": np.random.default_rng(seed).uniform(size=k)}
+    if seed == 0:  # a class that holds no event, one without failures
+        columns["count"]["rate"][0] = columns["visits"]["mean"][-1] = columns["heads"]["p"][0] = 0.0
+        columns["bought"]["p"][-1] = 1.0
     weights = rng.dirichlet(np.ones(k))
     model = hs.LatentClass.from_params(weights, columns)
     extremes = [1e6, -1e155, 1e200, 1e308, -1.7e308, 5e-324]
@@ -92,8 +96,16 @@ def mixed(seed, n_classes=None):
             "small": ("float", drawn(rng, [*(1e-9 * rng.normal(size=20)).tolist(), 0.0, -0.0])),
             "count": ("int", drawn(rng, [*range(6), *counts, *rng.poisson(1000, 5).tolist()])),
             "visits": ("float", drawn(rng, [*map(float, range(6)), *map(float, counts)])),
+            **{name: ("int", drawn(rng, some_successes(rng, trials))) for name, trials in SUCCESSES.items()},
         },
     )
+
+
+def some_successes(rng, trials):
+    """None, few, all but few, and others."""
+    ends = [0, 1, 2, 15, 16, 17]
+    low = [x for x in ends if x <= trials]
+    return [*low, *(trials - x for x in low), *rng.integers(0, trials, 5, endpoint=True).tolist()]
 
 
 def categories():

@@ -22,7 +22,7 @@ from halfseen.leaves.wrappers import Wrapped
 
 WHOLE = (1.0, 1.0, 2.0, 0.0, 3.0)
 FRACTIONS = (1.0, 0.5, 0.0, 2.25, 1e-3)
-KINDS = {"c": "categorical", "g": "gaussian", "p": "poisson", "t": "text"}
+KINDS = {"c": "categorical", "g": "gaussian", "p": "poisson", "b": "binomial(9)", "t": "text"}
 CARDINALITIES = (2, 3, 4, 1, 0)  # a column of which no cell was ever observed has no categories
 
 seeds = st.integers(0, 2**32 - 1)
@@ -48,7 +48,7 @@ def schema_of(columns) -> Schema:
 
 
 def some_schema(kinds: str, width: int, rng: np.random.Generator) -> Schema:
-    """Return `width` columns of each kind: c categorical (ragged), g gaussian, p poisson, t text."""
+    """Return `width` columns of each kind: c categorical (ragged), g gaussian, p poisson, b binomial, t text."""
     columns = []
     for j, kind in enumerate(kinds * width):
         levels = tuple(range(rng.choice(CARDINALITIES))) if kind == "c" else None
@@ -112,7 +112,7 @@ def column_of(column: Column, n_rows: int, holes: float, offset: float, rng: np.
         return np.full(n_rows, hole)
     if column.kind.has_categories:
         cells = rng.integers(0, len(column.categories), n_rows)
-    elif column.kind.name == "poisson":
+    elif column.kind.name in ("poisson", "binomial(9)"):
         cells = rng.integers(0, 10, n_rows)
     else:
         cells = offset + rng.integers(-12, 13, n_rows) / 4

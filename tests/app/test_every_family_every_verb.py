@@ -152,7 +152,7 @@ TYPED = {"check": "impute", "data": "report", "truth": "compare"}
 
 def test_every_estimator_and_every_verb_is_here():
     assert set(FITS) == set(families.ESTIMATORS)
-    assert {TYPED.get(verb, verb) for verb in USES} | {"fit", "info", "explain", "doctor"} == set(COMMANDS)
+    assert {TYPED.get(verb, verb) for verb in USES} | {"fit", "info", "explain", "studio", "doctor"} == set(COMMANDS)
 
 
 @pytest.mark.parametrize("verb", USES)

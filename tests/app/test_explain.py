@@ -18,6 +18,10 @@ def test_tosses_of_coins(tmp_path):
     kept = run("explain", tmp_path / "coins.csv", "--columns", "heads=poisson", "--ignore", "tosses,set")
     assert "left out" not in kept.stderr
     assert "heads" in kept.stdout
+    successes = run("explain", tmp_path / "coins.csv", "--columns", "heads=binomial(10)", "--ignore", "tosses,set")
+    assert "left out" not in successes.stderr
+    for name in ("p of heads", "successes of heads", "failures of heads"):
+        assert f"\n  {name}  " in successes.stdout
 
 
 @pytest.mark.parametrize("text", ["size\n1\n2\n3\n", "name\nanna\nbert\ncarl\n"])

@@ -33,6 +33,7 @@ SAMPLED = 5  # one case in so many is also fitted with two threads, and with its
 FALL = 1e-9  # of the objective's size: rounding, where a trace shows it
 DIGITS = 1e-14  # of the weights: a log-probability of a row is known to so much
 CLOSE = 1e-8  # of the sum of absolute scores
+TOSSES = 50  # trials of columns of successes
 
 Rng = np.random.Generator
 
@@ -104,6 +105,11 @@ def counts(rng: Rng, n: int) -> np.ndarray:
     return values
 
 
+def successes(rng: Rng, n: int) -> np.ndarray:
+    """Successes of `TOSSES`: some, few, none, all but few, or all."""
+    return rng.binomial(TOSSES, pick(rng, 0.0, 0.001, 0.3, 0.8, 0.999, 1.0), n).astype(float)
+
+
 def categories(rng: Rng, n: int) -> list[Any]:
     known = pick(rng, ["a", "b"], ["x", "y", "z"], [True, False], [0, 1, 2], ["only"], ["", " ", "ü\u2028"])
     return [known[i] for i in rng.integers(0, len(known), n)]
@@ -118,6 +124,7 @@ CELLS: dict[str, Callable[[Rng, int], Any]] = {
     "gaussian": numbers,
     "poisson": counts,
     "negbin": counts,
+    f"binomial({TOSSES})": successes,
     "categorical": categories,
     "text": texts,
 }
@@ -214,7 +221,8 @@ def prior(rng: Rng, *more: Any) -> Any:
 
 def classes(rng: Rng) -> Trial:
     n = size(rng)
-    kinds = pick(rng, ("categorical", "gaussian", "poisson", "negbin", "text"), ("categorical",), ("gaussian",))
+    every = ("categorical", "gaussian", "poisson", "negbin", f"binomial({TOSSES})", "text")
+    kinds = pick(rng, every, ("categorical",), ("gaussian",))
     X, declared = table(rng, kinds, n)
     options = {**search(rng), **assigned(rng), "prior": prior(rng, "row", "row")}
     options |= by_gradient(rng, options)
@@ -306,7 +314,7 @@ def kmeans(rng: Rng) -> Trial:
 
 def hmm(rng: Rng) -> Trial:
     n_sequences = int(rng.integers(1, 5))
-    emission = pick(rng, "gaussian", "gaussian", "poisson", "categorical", "negbin")
+    emission = pick(rng, "gaussian", "gaussian", "poisson", "categorical", "negbin", f"binomial({TOSSES})")
     width = int(rng.integers(1, 3))
     lengths = [int(pick(rng, 1, 2, 4, 9, 15)) for _ in range(n_sequences)]
     total = sum(lengths)
@@ -315,7 +323,7 @@ def hmm(rng: Rng) -> Trial:
     elif emission == "gaussian":
         steps = np.column_stack([numbers(rng, total) for _ in range(width)])
     else:
-        steps = np.column_stack([counts(rng, total) for _ in range(width)])
+        steps = np.column_stack([CELLS[emission](rng, total) for _ in range(width)])
     steps[rng.random(steps.shape) < pick(rng, 0.0, 0.0, 0.3)] = np.nan
     X = np.split(steps, np.cumsum(lengths)[:-1])
     options = {**search(rng), **assigned(rng), "prior": prior(rng, "row", 0.5), "covariance_type": pick(rng, *SHAPES)}

@@ -177,6 +177,16 @@ def parquet() -> bytes:
     return sink.getvalue()
 
 
+def arrow() -> bytes:
+    import pyarrow as pa
+
+    table, sink = pa.Table.from_pylist(ROWS), io.BytesIO()
+    table = table.set_column(0, "color", table["color"].dictionary_encode())
+    with pa.ipc.new_file(sink, table.schema) as out:
+        out.write_table(table)
+    return sink.getvalue()
+
+
 def _database(connection: Any, text: str) -> None:
     connection.execute(f"CREATE TABLE survey (color {text}, size DOUBLE, n INTEGER, ok BOOLEAN, note {text})")
     connection.executemany("INSERT INTO survey VALUES (?, ?, ?, ?, ?)", [tuple(row.values()) for row in ROWS])
@@ -438,6 +448,7 @@ READERS = {
     "jsonl": Reader((".jsonl", ".ndjson"), "a.jsonl", (json_lines,), a_table),
     "json": Reader((".json",), "a.json", (lambda: json.dumps(ROWS, indent=1).encode(),), a_table),
     "parquet": Reader((".parquet", ".pq"), "a.parquet", (parquet,), a_table, BYTES),
+    "arrow": Reader((".arrow", ".feather"), "a.arrow", (arrow,), a_table, BYTES),
     "sqlite": Reader((".sqlite", ".sqlite3", ".db"), "a.sqlite", (sqlite_file,), a_table, BYTES),
     "duckdb": Reader((".duckdb", "open_table"), "a.duckdb", (duckdb_file,), a_table, BYTES),
     "sav": Reader((".sav", ".zsav"), "a.sav", (stat_file("write_sav", ".sav"),), a_table, BYTES),

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from halfseen.assign import HARD, SOFT, Assign
 from halfseen.engine.tables.mixture import Mixture
-from halfseen.leaves import Bernoulli, Categorical, Gaussian, Multinomial, Normal, Poisson, Product
+from halfseen.leaves import Bernoulli, Binomial, Categorical, Gaussian, Multinomial, Normal, Poisson, Product
 from halfseen.leaves.negbin import NegBin
 from halfseen.leaves.wrappers import Wrapped
 from tests.laws.closeness import close
@@ -40,8 +40,10 @@ def check(leaf, stats, params, data, weight):
         seen = ~np.isnan(data)
         close(stats[0].sum(axis=0), weight @ seen)
         total = weight @ np.where(seen, data, 0.0)
-        if isinstance(leaf, Poisson | NegBin):
+        if isinstance(leaf, Poisson | NegBin | Binomial):
             close(stats[1].sum(axis=0), total)
+        if isinstance(leaf, Binomial):
+            close(stats[2].sum(axis=0), leaf.trials * (weight @ seen) - total)
         if isinstance(leaf, Gaussian):
             close((stats[1] + params.mean * stats[0]).sum(axis=0), total)
 

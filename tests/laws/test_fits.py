@@ -13,6 +13,7 @@ from hypothesis import given
 from scipy.optimize import minimize
 
 from halfseen.leaves import (
+    Binomial,
     Categorical,
     Cells,
     Floored,
@@ -61,6 +62,10 @@ def counts(**constraint):
     return _wrapped(Poisson(K, np.array([0.5, 4.0])), **constraint)
 
 
+def successes(**constraint):
+    return _wrapped(Binomial(K, 9, np.array([0.1, 0.6])), **constraint)
+
+
 def clustered(**constraint):
     return _wrapped(NegBin(K, np.array([0.5, 4.0]), np.array([2.0, 0.5])), **constraint)
 
@@ -102,6 +107,10 @@ PROBLEMS = {
     "poisson, fixed": counts(fixed=SOME),
     "poisson, floor": counts(floor=0.5),
     "poisson, tied": counts(groups=[0, 0, 0]),
+    "binomial": successes(),
+    "binomial, fixed": successes(fixed=SOME),
+    "binomial, floor": successes(floor=0.5),
+    "binomial, tied, floor": successes(groups=[0, 1, 1], floor=0.9),
     "negative binomial": clustered(),
     "negative binomial, fixed means": clustered(fixed=NegBinParams(ALL, NONE)),
     "negative binomial, fixed sizes": clustered(fixed=NegBinParams(NONE, ALL)),
@@ -115,9 +124,12 @@ def point(problem, u, params):
     """Return the parameters at u, within the constraint."""
     if isinstance(problem.inside, Categorical):
         return _table_at(problem, u, params)
+    first, second = u.reshape(2, K, D)[:, problem.groups or range(K)]
+    if isinstance(problem.inside, Binomial):
+        inside = problem.floor * problem.inside.rate + (1 - problem.floor) / (1 + np.exp(-first))
+        return _kept(problem.fixed, params, inside)
     scale = problem.inside.scale
     lowest = problem.floor * (scale**2 if isinstance(problem.inside, Gaussian) else scale)
-    first, second = u.reshape(2, K, D)[:, problem.groups or range(K)]
     if isinstance(problem.inside, Poisson):
         return _kept(problem.fixed, params, lowest + np.exp(first))
     fixed = problem.fixed or (None, None)
@@ -245,6 +257,10 @@ def obeys(problem, params, before):
             close(params[:, start:stop].sum(axis=1), np.ones(K))
         free = ~(np.zeros(params.shape, dtype=bool) if problem.fixed is None else problem.fixed)
         assert np.all(lowest[free] >= problem.floor * (1 - 1e-12))
+    elif isinstance(problem.inside, Binomial):
+        free, rate = np.ones((K, D), dtype=bool) if problem.fixed is None else ~problem.fixed, problem.inside.rate
+        assert np.all((lowest >= problem.floor * rate * (1 - 1e-12))[free])
+        assert np.all((1 - lowest >= problem.floor * (1 - rate) * (1 - 1e-12))[free])
     else:
         power = 2 if isinstance(problem.inside, Gaussian) else 1
         free = np.ones((K, D), dtype=bool) if problem.fixed is None else ~arrays(problem.fixed)[floored]
@@ -275,7 +291,8 @@ def test_a_component_that_only_a_prior_knows_gets_the_variance_of_the_prior(rng)
 
 
 @pytest.mark.parametrize(
-    "name", ["table", "table, floor", "normal", "normal, floor", "poisson", "poisson, floor", "negative binomial"]
+    "name",
+    ["table", "table, floor", "normal", "normal, floor", "poisson", "poisson, floor", "binomial", "negative binomial"],
 )
 @examples(5)
 @given(rng=generators)

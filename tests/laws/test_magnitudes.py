@@ -11,7 +11,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import halfseen as hs
-from halfseen.errors import DataError, HalfseenError
+from halfseen.errors import DataError, FitError, HalfseenError
 from halfseen.leaves.leaf import arrays
 
 RESOLVED = 1e-12  # share of the objective that sums of logs resolve
@@ -50,6 +50,14 @@ def counts(size, kind, rng, n_rows=60):
     return rng.poisson(size * rng.integers(1, 3, (n_rows, 1)) * np.ones((1, 2))).astype(float)
 
 
+def successes(trials, shape, rng, n_rows=60):
+    """Successes of so many trials: spread evenly, close to one of two shares, or rare."""
+    if shape == "spread":
+        return np.floor(rng.random((n_rows, 2)) * (trials + 1))
+    share = 3 / trials if shape == "rare" else 0.3
+    return rng.binomial(trials, share * rng.integers(1, 3, (n_rows, 1)) * np.ones((1, 2))).astype(float)
+
+
 # ---- counts ---------------------------------------------------------------------------------------------------------
 
 SIZES = [1.0, 1e3, 1e6, 1e9, 1e12, 1e14, 1e15]
@@ -63,6 +71,49 @@ def test_counts_of_a_table(kind, size, shape, prior, tmp_path):
     X = counts(size, shape, np.random.default_rng(0))
     model = hs.LatentClass(2, columns={"x0": kind, "x1": kind}, prior=prior, **EM).fit(X)
     holds(model, tmp_path, total(model, X))
+
+
+@pytest.mark.parametrize("prior", ["row", None, 1000.0], ids=str)
+@pytest.mark.parametrize("shape", ["spread", "close", "rare"])
+@pytest.mark.parametrize("trials", [7, 10**3, 10**6, 10**9, 10**12, 10**15])
+def test_successes_of_a_table(trials, shape, prior, tmp_path):
+    X, kind = successes(trials, shape, np.random.default_rng(0)), f"binomial({trials})"
+    model = hs.LatentClass(2, columns={"x0": kind, "x1": kind}, prior=prior, **EM).fit(X)
+    holds(model, tmp_path, total(model, X))
+
+
+@pytest.mark.parametrize("trials", [7, 10**3, 10**6, 10**9, 10**12])
+def test_few_failures_are_as_right_as_few_successes(trials, tmp_path):
+    """EM goes the same way, as long as probabilities next to 1 have digits."""
+    X, p = successes(trials, "rare", np.random.default_rng(0))[:, :1], np.array([2.0, 7.0]) / max(trials, 10)
+    how = {
+        "prior": None,
+        "accelerate": False,
+        "stop": "iterations",
+        "max_iter": 20,
+        "columns": {"x0": f"binomial({trials})"},
+    }
+    few = hs.LatentClass(2, start={"x0": p}, **how).fit(X)
+    many = hs.LatentClass(2, start={"x0": 1 - p}, **how).fit(trials - X)
+    holds(many, tmp_path, total(many, trials - X))
+    assert many.loglik_ == pytest.approx(few.loglik_, rel=1e-7)
+    np.testing.assert_allclose(1 - many.params_["x0"]["p"], few.params_["x0"]["p"], rtol=1e-3)
+
+
+def test_probabilities_without_digits_next_to_1_are_refused():
+    trials = 10**15
+    X, kind = successes(trials, "rare", np.random.default_rng(0)), f"binomial({trials})"
+    with pytest.raises(FitError, match=r"binomial: \d+ of 6e\+16 trials fail in component 0.*Count failures instead"):
+        hs.LatentClass(1, columns={"x0": kind}, prior=None, **EM).fit(trials - X[:, :1])
+
+
+def test_the_log_likelihood_of_many_successes_is_that_of_a_normal():
+    trials, p = 10**15, 0.3
+    x = np.random.default_rng(0).binomial(trials, p, 4000).astype(float)
+    model = hs.LatentClass(1, columns={"x0": f"binomial({trials})"}, prior=None).fit(x[:, None])
+    var = x.mean() * (1 - x.mean() / trials)
+    normal = -0.5 * np.sum(np.log(2 * np.pi * var) + (x - x.mean()) ** 2 / var)
+    assert model.loglik_ == pytest.approx(normal, rel=1e-6)
 
 
 @pytest.mark.parametrize("assign", ["soft", "hard"])
@@ -266,7 +317,7 @@ def wide(kind, width, rng, n_rows=40):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("kind", ["categorical", "gaussian", "poisson", "negbin"])
+@pytest.mark.parametrize("kind", ["categorical", "gaussian", "poisson", "negbin", "binomial(40)"])
 def test_classes_of_wide_tables(kind, width, tmp_path):
     X = wide(kind, width, np.random.default_rng(7))
     kinds = {f"x{d}": kind for d in range(width)}

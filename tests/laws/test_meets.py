@@ -14,7 +14,7 @@ from halfseen.data import Column, Evidence, Schema, Table
 from halfseen.engine.tables.lloyd import Rows, move, sweep
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.estimators.table.emission_builder import Recipe
-from halfseen.leaves import Categorical, Cells, Frozen, Gaussian, GaussianParams, Poisson, Product
+from halfseen.leaves import Binomial, Categorical, Cells, Frozen, Gaussian, GaussianParams, Poisson, Product
 from halfseen.structures.independent import Independent
 from tests.laws.closeness import close, same_step
 from tests.laws.models import FLOOR, Case, every_model, inner_mixture, mixtures, mixtures_of_mixtures, summary
@@ -265,6 +265,27 @@ def test_counts_are_categories_with_poisson_probabilities(rng):
     table = coded.leaves["emit"].view(coded.view(two.expected.stats)["emit"])["x"].reshape(3, 2, n_levels)
     close(sums[0], table.sum(axis=-1))
     close(sums[1], table @ np.arange(n_levels))
+
+
+@examples(10)
+@given(rng=generators)
+def test_successes_of_one_trial_are_two_categories(rng):
+    """Also in log-likelihood, with missing cells and probabilities of exactly 0 and 1."""
+    p, shares = rng.uniform(size=(3, 4)), rng.dirichlet(np.ones(3))[None]
+    p[1, :2] = 0.0, 1.0
+    rows = rng.integers(0, 2, (12, 4)).astype(np.float64)
+    rows[rng.random((12, 4)) < 0.2] = np.nan
+    table = np.stack([1 - p, p], axis=-1).reshape(3, 8)
+    counted = Mixture(Independent(), {"mix": weights(3), "emit": Product(3, {"x": Binomial(3, 1, np.full(4, 0.5))})})
+    coded = Mixture(Independent(), {"mix": weights(3), "emit": Product(3, {"x": Categorical(3, [2] * 4)})})
+    codes = np.where(np.isnan(rows), -1, rows).astype(np.int64)
+    for assign in (SOFT, HARD):
+        one = Case(counted, as_table(x=rows), {"mix": shares, "emit": {"x": p}})
+        two = Case(coded, as_table(x=codes), {"mix": shares, "emit": {"x": table}})
+        close(one.step(assign).loglik, two.step(assign).loglik)
+        after, expected = counted.improved(one.step(assign)), coded.improved(two.step(assign))
+        close(after["mix"], expected["mix"])
+        close(after["emit"]["x"], expected["emit"]["x"][:, 1::2])
 
 
 @examples(10)

@@ -17,6 +17,7 @@ from halfseen.engine.loop.gibbs import gibbs
 from halfseen.engine.loop.model import Model
 from halfseen.errors import FitError, ParameterError
 from halfseen.leaves import (
+    Binomial,
     Categorical,
     Cells,
     Floored,
@@ -237,6 +238,26 @@ def test_rates_are_gamma_above_the_floor(floor):
         close(leaf.quantile(EVENTS, RATES, 0.3)[k, 0], cut, 1e-9)
     assert_means(draws, leaf.average(EVENTS, RATES))
     assert_quantiles(leaf, EVENTS, RATES, [draws])
+
+
+SUCCESSES = np.stack([[[1.0], [3.0]], [[4.0], [0.0]], [[5.0], [27.0]], [[0.0], [0.0]]])  # of 9 trials each
+CHANCES = np.array([[0.4], [0.1]])
+
+
+@pytest.mark.parametrize("floor", [0.0, 0.5])
+def test_probabilities_of_successes_are_beta_within_the_floor(floor):
+    leaf = Floored(Binomial(2, 9, np.full(1, 0.3)), floor)
+    [draws] = drawn(leaf, SUCCESSES, CHANCES)
+    low, high = floor * 0.3, 1 - floor * 0.7
+    assert low <= draws.min() <= draws.max() <= high
+    for k in range(2):
+        known = distributions.beta(SUCCESSES[1, k, 0] + 1, SUCCESSES[2, k, 0] + 1)
+        inside = known.cdf(high) - known.cdf(low)
+        mean = quad(lambda p, known=known: p * known.pdf(p), low, high)[0] / inside
+        close(leaf.average(SUCCESSES, CHANCES)[k, 0], mean, 1e-7)
+        close(leaf.quantile(SUCCESSES, CHANCES, 0.3)[k, 0], known.ppf(known.cdf(low) + 0.3 * inside), 1e-9)
+    assert_means(draws, leaf.average(SUCCESSES, CHANCES))
+    assert_quantiles(leaf, SUCCESSES, CHANCES, [draws])
 
 
 def test_a_rate_without_rows_has_no_posterior():

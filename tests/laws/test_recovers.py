@@ -15,7 +15,7 @@ from halfseen.engine.loop.run import EMRun
 from halfseen.engine.loop.squarem import Squarem
 from halfseen.engine.loop.stopping import gain
 from halfseen.engine.tables.mixture import Mixture
-from halfseen.leaves import Categorical, Cells, Gaussian, GaussianParams, Poisson, Product
+from halfseen.leaves import Binomial, Categorical, Cells, Gaussian, GaussianParams, Poisson, Product
 from halfseen.leaves.negbin import NegBin, NegBinParams
 from halfseen.structures.independent import Independent
 from tests.laws.models import inner_mixture
@@ -25,6 +25,7 @@ NEAR = {
     "categorical": 0.07,
     "gaussian": 0.2,
     "poisson": 0.1,
+    "binomial": 0.03,
     "negative binomial": 0.4,
     "mixed": 0.2,
     "a mixture inside": 0.3,
@@ -33,12 +34,14 @@ NEAR = {
 TABLE = np.array([[0.9, 0.1] * 5 + [0.8, 0.1, 0.1], [0.2, 0.8] * 5 + [0.1, 0.2, 0.7]])
 NORMAL = GaussianParams(np.array([[0.0, 2.0], [3.0, -2.0]]), np.array([[1.0, 0.25], [0.5, 1.0]]))
 CLUSTERED = NegBinParams(np.array([[1.0, 12.0, 3.0], [9.0, 1.0, 0.5]]), np.array([[1.0, 4.0, 2.0], [1.5, 0.7, 1.0]]))
+CHANCES = np.array([[0.2, 0.9, 0.5], [0.5, 0.6, 0.2]])
 RATES = np.array([[1.0, 6.0, 3.0], [5.0, 1.0, 0.5]])
 
 LEAVES = {
     "categorical": (Categorical(2, [2] * 5 + [3]), TABLE),
     "gaussian": (Gaussian(2, np.zeros(2), np.ones(2)), NORMAL),
     "poisson": (Poisson(2, np.full(3, 3.0)), RATES),
+    "binomial": (Binomial(2, 9, np.full(3, 0.5)), CHANCES),
     "negative binomial": (NegBin(2, np.full(3, 3.0), np.full(3, 10.0)), CLUSTERED),
 }
 
@@ -64,6 +67,7 @@ CASES = {
     "categorical": two_classes("categorical"),
     "gaussian": two_classes("gaussian"),
     "poisson": two_classes("poisson"),
+    "binomial": two_classes("binomial"),
     "negative binomial": two_classes("negative binomial"),
     "mixed": two_classes("categorical", "gaussian", "poisson"),
     "a mixture inside": nested(),

@@ -40,7 +40,12 @@ def weights(n_rows):
 
 def counts():
     rng = np.random.default_rng(3)
-    return pd.DataFrame({"visits": rng.poisson(4, 80), "bytes": rng.negative_binomial(1, 1e-3, 80)}).astype(float)
+    found = {
+        "visits": rng.poisson(4, 80),
+        "bytes": rng.negative_binomial(1, 1e-3, 80),
+        "heads": rng.binomial(9, 0.4, 80),
+    }
+    return pd.DataFrame(found).astype(float)
 
 
 def classes(kinds=None, **how):
@@ -79,8 +84,8 @@ def net(X, **how):
     return model.fit(X[columns], **how)
 
 
-COUNTS = {"visits": "poisson", "bytes": "negbin"}
-POISSON = {"visits": "poisson", "bytes": "poisson"}
+COUNTS = {"visits": "poisson", "bytes": "negbin", "heads": "binomial(9)"}
+POISSON = {"visits": "poisson", "bytes": "poisson", "heads": "binomial(9)"}
 TABLES = {
     "LatentClass": (votes, classes()),
     "LatentClass, hard": (votes, classes(assign="hard")),
@@ -208,13 +213,14 @@ def test_words_of_documents():
 
 
 @pytest.mark.parametrize("assign", ["soft", "hard", "sample"])
-@pytest.mark.parametrize("emission", ["gaussian", "categorical", "poisson"])
+@pytest.mark.parametrize("emission", ["gaussian", "categorical", "poisson", "binomial(5)"])
 def test_sequences(emission, assign):
     rng = np.random.default_rng(5)
     made = {
         "gaussian": rng.standard_normal,
         "categorical": lambda n: rng.integers(0, 3, n),
         "poisson": lambda n: rng.poisson(3, n),
+        "binomial(5)": lambda n: rng.binomial(5, 0.3, n),
     }
     parts = [np.asarray(made[emission](int(rng.integers(1, 7)))).astype(float)[:, None] for _ in range(60)]
     parts[0][0] = np.nan

@@ -15,7 +15,18 @@ from halfseen.engine.loop.model import Model
 from halfseen.engine.loop.run import EMRun
 from halfseen.engine.loop.squarem import Squarem
 from halfseen.engine.loop.stopping import gain
-from halfseen.leaves import Categorical, Floored, Frozen, Gaussian, GaussianParams, Leaf, Normal, Poisson, Tied
+from halfseen.leaves import (
+    Binomial,
+    Categorical,
+    Floored,
+    Frozen,
+    Gaussian,
+    GaussianParams,
+    Leaf,
+    Normal,
+    Poisson,
+    Tied,
+)
 from halfseen.leaves.leaf import arrays, map_arrays
 from halfseen.leaves.limits import FREE
 from halfseen.leaves.wrappers import Wrapped, unwrapped
@@ -228,6 +239,10 @@ def test_what_stands_on_its_floor_pushes_only_upward():
     rate, low = Floored(Poisson(1, np.ones(1)), 0.5), np.array([[0.5]])
     assert rate.slope(np.array([[[4.0]], [[1.0]], [[0.0]]]), low) == 0.0
     assert rate.slope(np.array([[[4.0]], [[3.0]], [[0.0]]]), low) == 1.0
+    chance = Floored(Binomial(1, 9, np.full(1, 0.4)), 0.5)  # between 0.2 and 0.7
+    for at, stats, pushes in ((0.2, (1, 9), 0), (0.2, (3, 7), 1), (0.7, (9, 1), 0), (0.7, (6, 4), -1)):
+        known = np.array([1.0, *stats, 0.0]).reshape(4, 1, 1)
+        close(chance.slope(known, np.array([[at]])), np.array([pushes], dtype=float))
     normal, narrow = Floored(Gaussian(1, np.zeros(1), np.ones(1)), 0.5), GaussianParams(np.zeros((1, 1)), low)
     close(normal.slope(np.array([4.0, 0.0, 1.0, 0.0]).reshape(4, 1, 1), narrow), np.zeros(2))
     close(normal.slope(np.array([4.0, 0.0, 3.0, 0.0]).reshape(4, 1, 1), narrow), np.array([0.0, 1.0]))
@@ -247,7 +262,13 @@ def test_what_is_frozen_has_no_slope_and_what_is_tied_follows_whatever_the_coord
 
 
 @pytest.mark.parametrize(
-    "inside", [Categorical(3, [2, 3]), Gaussian(3, np.zeros(2), np.ones(2)), Poisson(3, np.ones(2))]
+    "inside",
+    [
+        Categorical(3, [2, 3]),
+        Gaussian(3, np.zeros(2), np.ones(2)),
+        Poisson(3, np.ones(2)),
+        Binomial(3, 9, np.full(2, 0.4)),
+    ],
 )
 def test_the_slope_of_tied_components_is_the_gradient_along_every_coordinate(inside):
     """Also along those that move nothing: curvatures are differences of slopes along single coordinates."""

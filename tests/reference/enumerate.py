@@ -14,6 +14,7 @@ A row of whole weight w is the row w times.
 from __future__ import annotations
 
 import itertools
+import math
 from collections import defaultdict
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from scipy import stats as distributions
 from scipy.special import gammaln, logsumexp
 
 from halfseen.engine.tables.mixture import Mixture
-from halfseen.leaves import Bernoulli, Categorical, Gaussian, Multinomial, Normal, Poisson, Product
+from halfseen.leaves import Bernoulli, Binomial, Categorical, Gaussian, Multinomial, Normal, Poisson, Product
 from halfseen.leaves.logit import BLOCK, Logit
 from halfseen.leaves.negbin import NegBin
 from halfseen.leaves.wrappers import Wrapped
@@ -57,6 +58,8 @@ def in_component(leaf, params, k, row):
         return [Completion((), *_joint_normal(leaf, params, k, row))]
     if isinstance(leaf, Poisson):
         return [Completion((), *_counts(leaf, params, k, row))]
+    if isinstance(leaf, Binomial):
+        return [Completion((), *_successes(leaf, params, k, row))]
     if isinstance(leaf, NegBin):
         return [Completion((), *_clustered(leaf, params, k, row))]
     if isinstance(leaf, Product):
@@ -121,6 +124,21 @@ def _counts(leaf, rate, k, row):
             total += distributions.poisson.logpmf(x, rate[k, d])
             sums[:, k, d] += 1, x, distributions.poisson.logpmf(x, leaf.scale[d])
     return float(total), sums.ravel()
+
+
+def _successes(leaf, p, k, row):
+    """Every trial is a success or not, and any of them may be the successes."""
+    total, sums = 0.0, np.zeros(leaf.stats_shape)
+    for d, x in enumerate(row):
+        if not np.isnan(x):
+            ways = log(math.comb(leaf.trials, int(x)))
+            own, whole = (
+                ways + sum([log(rate)] * int(x) + [log(1 - rate)] * int(leaf.trials - x))
+                for rate in (p[k, d], leaf.rate[d])
+            )
+            total += own
+            sums[:, k, d] += 1, x, leaf.trials - x, whole
+    return total, sums.ravel()
 
 
 def _clustered(leaf, params, k, row):

@@ -1,13 +1,16 @@
 """The bound of a fitted model: worked numbers, what may be given as params, the picture."""
 
+import json
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 import halfseen as hs
+from halfseen.analysis.bound_line import bound_line
 from halfseen.errors import DataError, ParameterError
 
 POINTS = [[0, 1], [1, 1]]
@@ -146,6 +149,58 @@ def test_a_row_without_posterior_is_named():
         hs.bound(model, [[1], [1], [0]])
 
 
+# ------------------------------------------------------------------------------------------------------------- the line
+
+FAR = {"x": {"mean": [0, 2.5], "sd": [1, 1]}}
+VALUES = [[-2.1], [-1.7], [-1.4], [0.3], [1.9], [2.5], [3.1]]
+
+
+def test_the_line_goes_through_the_parameters_and_their_m_step():
+    model = hs.LatentClass.from_params([0.5, 0.5], FAR)
+    line = bound_line(model, VALUES)
+    after = hs.explain(model, VALUES, n_iter=1).steps[0].after
+    end = hs.bound(model, VALUES, after)
+    assert_allclose(line.touching, hs.bound(model, VALUES).loglik, rtol=1e-12)
+    assert_allclose(line.reached, [end.bound, end.loglik], rtol=1e-12)
+    assert line.places[np.argmax(line.bound)] == 1.0
+    assert np.all(line.bound <= line.objective + 1e-12)
+    assert (line.is_step, line.with_prior, line.restarted) == (True, False, False)
+
+
+def test_the_line_of_a_later_step_touches_where_the_one_before_ended():
+    model = hs.LatentClass.from_params([0.5, 0.5], FAR)
+    first, second = (bound_line(model, VALUES, step=step) for step in (0, 1))
+    assert_allclose(second.touching, first.reached[1], rtol=1e-12)
+    assert second.reached[1] > second.touching
+    with pytest.raises(ParameterError, match="step=-1"):
+        bound_line(model, VALUES, step=-1)
+
+
+def test_the_line_of_a_model_that_is_not_fitted_begins_at_its_start():
+    start = {"weights": [0.5, 0.5], **FAR}
+    options = {"columns": {"x": "gaussian"}, "prior": None}
+    X = pd.DataFrame(VALUES, columns=["x"])
+    begun, given = hs.LatentClass(2, start=start, **options), hs.LatentClass.from_params([0.5, 0.5], FAR)
+    one, other = bound_line(begun, X), bound_line(given, VALUES)
+    assert_allclose([one.touching, *one.reached], [other.touching, *other.reached], rtol=1e-9)
+    with pytest.raises(NotFittedError):
+        bound_line(hs.NaiveBayes(), X)
+    with pytest.raises(ParameterError, match="not a mixture"):
+        bound_line("model", X)
+
+
+def test_the_line_is_plain_data():
+    X = hs.load_penguins()
+    found = bound_line(penguins(max_iter=3), X).to_dict()
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert len(found["places"]) == len(found["objective"]) == len(found["bound"])
+    assert found["name"] == "log-likelihood + log-prior"
+    assert found["end"]["bound"] < found["end"]["objective"]
+    ruled_out = bound_line(two_points(), POINTS, {"weights": [0, 1]}).to_dict()
+    assert None in ruled_out["bound"]
+    json.dumps(ruled_out, allow_nan=False)
+
+
 # ---------------------------------------------------------------------------------------------------------- the picture
 
 
@@ -173,6 +228,9 @@ def test_the_picture_shows_the_bound_touching_and_its_top(ax, prior):
     late = penguins(max_iter=4, prior=prior, accelerate=False)
     assert hs.plot_bound(early, X, ax=ax) is ax
     places, likelihood, bound = curves(ax)
+    line = bound_line(early, X)
+    for drawn, computed in zip((places, likelihood, bound), (line.places, line.objective, line.bound), strict=True):
+        assert_array_equal(drawn, computed)
     start, end = np.flatnonzero(places == 0), np.flatnonzero(places == 1)
     assert_allclose(bound[start], likelihood[start], rtol=1e-12)
     assert_allclose(likelihood[start], early.objective_, rtol=1e-12)

@@ -113,6 +113,51 @@ def test_an_example_split_over_three_classes():
         assert_array_equal(step.value_counts[name][other], 0)
 
 
+# ------------------------------------------------------------------------------------------- watermelons (source 002)
+
+MELONS = """green,curly,muffled,clear,hollow,hard
+dark,curly,dull,clear,hollow,hard
+dark,curly,muffled,clear,hollow,hard
+green,curly,dull,clear,hollow,hard
+light,curly,muffled,clear,hollow,hard
+green,slightly curly,muffled,clear,slightly hollow,soft
+dark,slightly curly,muffled,slightly blurry,slightly hollow,soft
+dark,slightly curly,muffled,clear,slightly hollow,hard
+dark,slightly curly,dull,slightly blurry,slightly hollow,hard
+green,straight,crisp,clear,flat,soft
+light,straight,crisp,blurry,flat,hard
+light,curly,muffled,blurry,flat,soft
+green,slightly curly,muffled,slightly blurry,hollow,hard
+light,slightly curly,dull,slightly blurry,hollow,hard
+dark,slightly curly,muffled,clear,slightly hollow,soft
+light,curly,muffled,blurry,flat,hard
+green,curly,dull,slightly blurry,slightly hollow,hard"""
+
+
+def test_a_step_of_soft_clustering_of_watermelons():
+    """From the smoothed tables of the labelled melons: the posterior of the new one, then counts and division."""
+    X = pd.DataFrame([line.split(",") for line in MELONS.splitlines()])
+    X.columns = ["color", "root", "sound", "texture", "umbilicus", "surface"]
+    known = hs.NaiveBayes().fit(X, ["ripe"] * 8 + ["unripe"] * 9).params_
+    model = hs.LatentClass.from_params(known["weights"], {name: known[name] for name in X})
+    rows = pd.concat([X, pd.DataFrame([["green", "curly", "crisp", "clear", "hollow", "hard"]], columns=X.columns)])
+    [step] = hs.explain(model, rows, n_iter=1).steps
+    assert_allclose(np.exp(step.log_joint[17]), [0.00237179, 0.00058147], atol=5e-9)
+    assert_allclose(step.usage[17, 0], 0.803108, atol=ROUND)
+    joint = np.tile(known["weights"], (18, 1))
+    for name in X:
+        joint *= np.array([known[name][value] for value in rows[name]])
+    resp = joint / joint.sum(axis=1, keepdims=True)
+    assert_allclose(step.usage, resp, rtol=1e-12)
+    assert_allclose(step.after["weights"], resp.mean(axis=0), rtol=1e-12)
+    crisp = resp[rows["sound"] == "crisp"].sum(axis=0)
+    assert_allclose(step.value_counts["sound"]["crisp"], crisp, rtol=1e-12)
+    assert_allclose(step.after["sound"]["crisp"], crisp / resp.sum(axis=0), rtol=1e-12)
+    shown = hs.explain(model, rows, n_iter=1).to_dict()["sections"][1]["grids"][0]
+    assert shown["rows"][17] == ["17", "0.002371789", "0.0005814726", "0.002953261"]
+    assert "P(sound = crisp | class 0) 0.09090909" in shown["arithmetic"][17][1]
+
+
 # ------------------------------------------------------------------------------------------------- agreement with fits
 
 
@@ -260,11 +305,27 @@ def test_the_page_stands_alone_and_has_the_numbers(tmp_path):
     assert all(word in shown for word in re.findall(r"\d\.\d{6}", text))
 
 
+def test_every_computed_number_of_the_page_shows_its_arithmetic():
+    """As its title; with the keyboard and by touch too, as it can be focused."""
+    page = hs.explain(from_params(), POINTS, n_iter=1).html()
+    cells = re.findall(r"<td[^>]*>[^<]*</td>", page)
+    worked = [cell for cell in cells if "title=" in cell]
+    assert '<td tabindex="0" title="0.018 / (0.018 + 0.378) = 0.045455">0.045455</td>' in worked
+    assert all('tabindex="0"' in cell and "label" not in cell for cell in worked)
+    assert len(worked) == 4 * 2 + 2 * 3 + 4 + 5 * 2 + 5 * 2  # completions, joint, responsibilities, counts, parameters
+    assert '<p class="result" tabindex="0" title="before: log 0.084 + log 0.396 = -3.4032795; after: ' in page
+    assert "[title]:focus::after" in page
+    centres = hs.explain(hs.KMeans.from_params([[0.0], [4.0]]), [[1.0], [2.5]], n_iter=1).html()
+    assert 'title="(1 - 4)^2 = 9.000000">9.000000<' in centres
+
+
 def test_names_cannot_break_the_page():
     model = hs.LatentClass.from_params([0.5, 0.5], {"<b>": {"<script>": [0.3, 0.6], "b": [0.7, 0.4]}})
     page = hs.explain(model, [["<script>"], ["b"]], 1).html()
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
+    quoted = hs.LatentClass.from_params([1.0], {'"x': {'a" onfocus="b': [0.5], "b": [0.5]}})
+    assert '" onfocus="' not in hs.explain(quoted, [["b"]], 1).html()
 
 
 def test_without_jinja_the_error_says_how_to_get_it(monkeypatch):

@@ -15,10 +15,12 @@ from numpy.testing import assert_allclose
 import halfseen as hs
 from halfseen import registry
 from halfseen.analysis import comparison
+from halfseen.analysis.bound_line import bound_line
 from halfseen.analysis.missing_values import missing_by_class
 from halfseen.analysis.residuals import residuals
 from halfseen.analysis.rows import surprise, surprising_rows, typical_rows, uncertain_rows
 from halfseen.analysis.scored_table import look
+from halfseen.assign import SOFT
 from halfseen.data import Column, Schema, read
 from halfseen.errors import DataError, ModelFileError, ParameterError
 from halfseen.estimators.table.profile import fitted_blocks
@@ -132,12 +134,13 @@ def waiting():
     registry.kinds.remove("waiting")
 
 
-KINDS = [*BUILT_IN, "waiting"]
+KINDS = [*(name for name in BUILT_IN if name != "binomial"), "binomial(10)", "waiting"]
 VALUES = {
     "categorical": np.where(RNG.random(60) < 0.2 + 0.6 * GROUP, "yes", "no").astype(object),
     "gaussian": RNG.normal(4.0 * GROUP, 1.0),
     "poisson": RNG.poisson(1 + 6 * GROUP).astype(float),
     "negbin": RNG.negative_binomial(3, 3 / (4 + 6 * GROUP)).astype(float),
+    "binomial(10)": RNG.binomial(10, 0.2 + 0.5 * GROUP).astype(float),
     "text": np.array([" ".join(RNG.choice(["sun", "sea", "sand"] if g else ["ice", "snow", "sea"], 4)) for g in GROUP]),
     "waiting": RNG.exponential(1 + 9 * GROUP),
 }
@@ -146,11 +149,15 @@ PARAMETERS = {
     "gaussian": {"mean": [0, 4], "sd": [1, 1]},
     "poisson": {"rate": [1, 7]},
     "negbin": {"mean": [1, 7], "size": [3, 3]},
+    "binomial(10)": {"p": [0.2, 0.7]},
     "text": {
         "words": {"ice": [0.4, 0.1], "sand": [0.1, 0.4], "sea": [0.2, 0.2], "snow": [0.2, 0.1], "sun": [0.1, 0.2]}
     },
     "waiting": {"speed": [1.0, 0.1]},
 }
+NAMED = PARAMETERS | {
+    "binomial(10)": {"kind": "binomial(10)", **PARAMETERS["binomial(10)"]}
+}  # which are not known by p
 
 
 def table(kind):
@@ -326,7 +333,11 @@ def test_nothing_outside_of_kinds_asks_which_kind_a_column_is():
         ("gaussian", {"sd": [0, 1]}, "numbers must be finite and above 0"),
         ("gaussian", [1, 2], "expected {'mean': ..., 'var': ...}"),
         ("categorical", {"yes": [0.5, 0.5]}, "are not those of the column"),
-        ("categorical", {"yes": [0.5, 0.5], "no": "half"}, "each category needs one probability per component"),
+        (
+            "categorical",
+            {"yes": [0.5, 0.5], "no": "half"},
+            "a probability for each of the 2 components, got 'half' for 'no'",
+        ),
         ("text", {"ice": [0.5, 0.5]}, "each of its 5 words needs its probabilities"),
         ("waiting", {"mean": [1, 2]}, "'v' is a waiting column: expected {'speed': ...}"),
         ("waiting", {"speed": [0, 2]}, "numbers must be finite and above 0"),
@@ -339,9 +350,13 @@ def test_parameters_that_a_kind_does_not_have_are_refused_with_what_to_give(kind
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_from_params_and_params_go_round(kind):
-    model = hs.LatentClass.from_params([0.5, 0.5], {"v": PARAMETERS[kind]})
+    model = hs.LatentClass.from_params([0.5, 0.5], {"v": NAMED[kind]})
     assert model.columns_ == {"v": kind}
     shown = {"words": model.params_["v"]} if kind == "text" else model.params_["v"]
+    if "kind" in NAMED[kind]:
+        with pytest.raises(ParameterError, match=r"columns\['v'\]: a binomial column needs its number of trials"):
+            hs.LatentClass.from_params(model.weights_, {"v": shown})
+        shown = {"kind": kind, **shown}
     again = hs.LatentClass.from_params(model.weights_, {"v": shown})
     named = hs.LatentClass.from_params(model.weights_, {"v": {"kind": kind, **shown}})
     X = TABLES[kind][["v"]]
@@ -392,7 +407,8 @@ METHODS = {
     "unknown_words": lambda model, X: model.unknown_words(X),
     "card": lambda model, X: model._repr_html_inner(),
     "bound": lambda model, X: hs.bound(model, X),
-    "explain": lambda model, X: str(hs.explain(model, X[:6], n_iter=1)),
+    "explain": lambda model, X: hs.explain(model, X[:6], n_iter=1).to_dict(),
+    "bound_line": lambda model, X: bound_line(model, X).to_dict(),
     "hidden_cells": lambda model, X: str(hs.hidden_cells(model, X, n_init=1)),
     "residuals": lambda model, X: residuals(model, X),
     "surprising rows": lambda model, X: surprising_rows(model, X, top=2),
@@ -415,6 +431,50 @@ def test_every_method_of_a_mixture_takes_every_kind(kind, method, classes):
     assert found is not None
     if isinstance(found, np.ndarray):
         assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_densities_and_addends_of_every_kind_add_up(kind, classes):
+    """The factors of a row make its density, and what rows add to statistics makes the statistics."""
+    model, [chunk] = classes[kind], classes[kind]._encode(TABLES[kind][:9]).chunks()
+    usage = np.random.default_rng(1).random((9, 2))
+    found = np.zeros((9, 2))
+    for fitted in fitted_blocks(model):
+        cells, leaf, own = chunk.blocks[fitted.block.name], fitted.leaf, fitted.block.kind
+        for n, densities in enumerate(own.densities(fitted, cells, ["A", "B"])):
+            found[n] += sum(density.log for density in densities)
+            assert all(len(density.names) == 2 for density in densities)
+        stats = np.zeros(leaf.stats_shape)
+        leaf.expect(usage, leaf.prepare(fitted.params), cells, SOFT, stats)
+        counted = own.counted(fitted.block, leaf, stats, fitted.params)
+        for added, values in zip(own.addends(fitted, cells, stats), counted, strict=True):
+            assert set(added) == set(values)
+            for name, addends in added.items():
+                assert_allclose((usage * addends.values).sum(axis=0), values[name], rtol=1e-9, atol=1e-12)
+    emit = model._model.leaves["emit"]
+    assert_allclose(found, emit.score(emit.prepare(model._params["emit"]), chunk.blocks, SOFT), rtol=1e-10)
+
+
+def test_a_plain_kind_shows_its_arithmetic(classes):
+    found = hs.explain(classes["waiting"], TABLES["waiting"][1:5], n_iter=1).to_dict()["sections"][1]["grids"]
+    joint, step = (next(grid for grid in found if grid["role"] == role) for role in ("joint", "m-step"))
+    assert re.search(r" × p\(v = [\d.]+ \| class 0, speed [\d.]+\) [\d.]+ × ", joint["arithmetic"][0][1])
+    [speed] = [line for row, line in zip(step["rows"], step["arithmetic"], strict=True) if row[0] == "speed of v"]
+    assert speed[1].startswith("no quotient; found from the counts by the M-step: ")
+
+
+def test_a_parameter_that_is_a_ratio_of_two_statistics_needs_no_more(classes):
+    """A kind that names its first statistics has them counted, and one that is their ratio divided."""
+    count = type("Visits", (registry.kinds["poisson"].__class__,), {"name": "visits", "density": hs.Kind.density})
+    hs.register_kind(count)
+    try:
+        model = hs.LatentClass.from_params([0.5, 0.5], {"v": {"kind": "visits", "rate": [1.0, 4.0]}})
+        found = hs.explain(model, [[2], [5]], n_iter=1).to_dict()["sections"][1]["grids"]
+        text = str([grid["arithmetic"] for grid in found])
+        assert "p(v = 2 | class 0, rate 1) 0.1839397" in text
+        assert re.search(r"'[\d.]+ / [\d.]+ = [\d.]+'", str(found[-1]["arithmetic"][1]))
+    finally:
+        registry.kinds.remove("visits")
 
 
 ALONG = {
@@ -457,7 +517,7 @@ def test_an_emission_of_every_kind(kind):
     start = {"v": PARAMETERS[kind]}
     model = hs.HMM(2, kind, start=start, fixed=["v"], random_state=0).fit(X)
     assert_allclose(list(model.params_["v"].values()), list(PARAMETERS[kind].values()))
-    built = hs.HMM.from_params([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], start)
+    built = hs.HMM.from_params([0.5, 0.5], [[0.9, 0.1], [0.1, 0.9]], {"v": NAMED[kind]})
     assert np.isfinite(built.score(X))
 
 
@@ -558,7 +618,7 @@ def test_the_expected_log_density_is_close_to_its_closed_form(classes):
         if kind == "waiting":  # E log p = log speed - 1, Var = 1
             assert_allclose(mean, np.log(fitted.params) - 1, atol=0.1)
             assert_allclose(var, 1, atol=0.2)
-        elif kind in ("gaussian", "poisson"):
+        elif kind in ("gaussian", "poisson", "binomial(10)"):
             drawn = hs.Kind.expected_log_density(fitted.block.kind, fitted)
             assert_allclose(mean, drawn[0], atol=0.1)
             assert_allclose(var, drawn[1], atol=0.15)
@@ -574,13 +634,13 @@ def test_summaries_read_off_statistics_are_those_of_the_table():
         for block in model._schema.each_block():
             whole = block.kind.summarise(table, block)
             for name, values in model._recipe.summary[block.name].items():
-                if not (kind == "poisson" and name == "var"):  # which is taken to be the mean
+                if not (kind in ("poisson", "binomial(10)") and name == "var"):  # which is taken to be that of the mean
                     assert_allclose(values, whole[name], rtol=1e-9)
 
 
 def test_streams_learn_what_tables_do(tmp_path):
     pytest.importorskip("duckdb")
-    for kind in ("categorical", "gaussian", "poisson", "waiting"):
+    for kind in ("categorical", "gaussian", "poisson", "binomial(10)", "waiting"):
         path = tmp_path / f"{kind}.csv"
         TABLES[kind].to_csv(path, index=False)
         whole = hs.LatentClass(2, columns={"v": kind}, random_state=0, n_init=1).fit(hs.open_table(path))

@@ -187,6 +187,13 @@ def test_columns_may_change_places():
 # ---- starts ----------------------------------------------------------------------------------------------------------
 
 
+def test_centres_may_be_stored_by_columns():
+    X, centres = np.array([[1.0, 2.0], [3.0, 4.0], [9.0, 9.0]]), [[1.0, 2.0], [8.0, 8.0]]
+    by_columns = np.asfortranarray(centres)
+    for made in (hs.KMeans(2, init=by_columns).fit(X), hs.KMeans.from_params(by_columns)):
+        assert_array_equal(made.predict(X), [0, 0, 1])
+
+
 def test_a_sample_is_the_same_in_any_order():
     X, weight = blobs(5000), np.ones(5000)
     order = np.random.default_rng(0).permutation(5000)

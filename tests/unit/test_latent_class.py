@@ -1158,7 +1158,7 @@ def test_from_params_samples_and_imputes(given):
     ("weights", "columns", "message"),
     [
         ([0.5, 0.6], GIVEN, "weights: .*1.1"),
-        ([0.5, 0.5], {"c": {"a": [0.5, 0.5], "b": [0.5, 0.4]}}, r"'c': row 1 sums to 0.9"),
+        ([0.5, 0.5], {"c": {"a": [0.5, 0.5], "b": [0.5, 0.4]}}, r"'c': the probabilities of component 1 sum to 0.9"),
         ([0.5, 0.5], {"y": {"mean": [0, 1, 2], "sd": [1, 1, 1]}}, r"'y'.*\(2,\), got \(3,\)"),
         ([0.5, 0.5], {"y": {"mean": [0, 1], "sd": [1, -1]}}, r"'y'.*above 0"),
         ([0.5, 0.5], {"y": {"rate": [1, -1]}}, r"'y'.*at least 0"),

@@ -115,6 +115,7 @@ MODELS = {
     "lists": lambda: latent([["a", 1.5, True], ["b", None, False], [None, 2.5, True], ["a", 3.5, None]] * 3),
     "labels of columns": lambda: latent(pd.DataFrame(NUMBERS.round())),
     "poisson": lambda: latent(COUNTS, columns={"x0": "poisson"}, prior=None),
+    "binomial": lambda: latent(SUCCESSES, columns={"heads": "binomial(10)"}, tied=["heads"]),
     "start": lambda: latent(COUNTS, start=START, fixed=["weights", "x2"], tied=["x1"], prior=0.5),
     "range": lambda: latent(COUNTS, range(1, 4), criterion="aic"),
     "several": lambda: latent(COUNTS, [1, 3], anneal=(0.5,), n_jobs=1),
@@ -611,6 +612,30 @@ def test_odd_arrays_are_refused_or_work(data, good, path):
     array = np.array(tensors[name])
     array.flat[data.draw(st.integers(0, array.size - 1))] = data.draw(st.floats())
     survives(tampered(good, tensors={name: array}), good, path)
+
+
+# ------------------------------------------------------------------------------------------------ successes of trials
+
+SUCCESSES = pd.DataFrame({"heads": RNG.binomial(10, 0.4, 80), "size": NUMBERS[:, 0]})
+HOSTILE_SUCCESSES = {
+    "no trials": ({("columns", 0, "kind"): "binomial"}, {}, "a binomial column needs its number of trials"),
+    "none": ({("columns", 0, "kind"): "binomial(0)"}, {}, "from 1 to 1e"),
+    "endless": ({("columns", 0, "kind"): f"binomial({9999 * '9'})"}, {}, "from 1 to 1e"),
+    "code": ({("columns", 0, "kind"): "binomial(__import__('os'))"}, {}, "from 1 to 1e"),
+    "of others": ({("columns", 0, "kind"): "quantum(3)"}, {}, r"no known kind: 'quantum\(3\)'"),
+    "other trials": ({("columns", 0, "kind"): "binomial(11)"}, {}, "expected"),
+    "above 1": ({}, {"params/emit/binomial(10)": [[0.2], [1.5]]}, "a probability is below 0 or above 1"),
+    "a mean above the trials": ({}, {"summary/binomial(10)/mean": [10.5]}, "summary"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE_SUCCESSES)
+def test_bad_trials_are_refused_in_words(name, path):
+    model = latent(SUCCESSES, columns={"heads": "binomial(10)"})[0]
+    record, tensors, said = HOSTILE_SUCCESSES[name]
+    path.write_bytes(tampered(model_file._content("LatentClass", model._state()), record, tensors))
+    with pytest.raises(ModelFileError, match=said):
+        hs.load(path)
 
 
 # ----------------------------------------------------------------------------------------------------------------- text

@@ -31,6 +31,7 @@ def people(n_rows=300):
     )
     frame["visits"] = rng.poisson(1 + 4 * z)
     frame["claims"] = rng.negative_binomial(2, 0.3 + 0.3 * z)
+    frame["heads"] = np.random.default_rng(9).binomial(10, 0.2 + 0.5 * z)
     frame.loc[rng.random(n_rows) < 0.1, "size"] = np.nan
     frame.loc[rng.random(n_rows) < 0.1, "color"] = None
     return frame, z
@@ -42,8 +43,8 @@ SENTENCES = ["a b", "a", "b a a", "a a", "b", "a a b a"] * 4
 
 def fitted():
     """Yield a model of every family with what it was fitted to."""
-    kinds = {"visits": "poisson", "claims": "negbin"}
-    mixed, numbers = ["size", "color", "visits", "claims"], ["size", "weight"]
+    kinds = {"visits": "poisson", "claims": "negbin", "heads": "binomial(10)"}
+    mixed, numbers = ["size", "color", "visits", "claims", "heads"], ["size", "weight"]
     labels = np.where(np.arange(len(CLASS)) % 3 == 0, CLASS, -1)
     yield "classes", hs.LatentClass(2, columns=kinds, prior=None, **FINE), (PEOPLE[mixed],), {}
     yield "prior", hs.LatentClass(2, columns=kinds, prior=1.0, **FINE), (PEOPLE[mixed],), {}
@@ -214,12 +215,15 @@ def test_every_parameter_has_an_error_or_a_reason(case, kind):
 def test_one_class_has_closed_forms():
     rng = np.random.default_rng(2)
     X = pd.DataFrame({"x": rng.normal(size=200), "n": rng.poisson(3.0, 200), "c": rng.choice(["a", "b", "c"], 200)})
-    model = hs.LatentClass(1, columns={"n": "poisson"}, prior=None).fit(X)
+    X["heads"] = rng.binomial(10, 0.3, 200)
+    model = hs.LatentClass(1, columns={"n": "poisson", "heads": "binomial(10)"}, prior=None).fit(X)
     errors = hs.standard_errors(model, X).to_frame().set_index(["column", "value"])["se"]
     sd = X["x"].std(ddof=0)
     assert_allclose(errors["x", "mean"], sd / np.sqrt(200), rtol=1e-6)
     assert_allclose(errors["x", "sd"], sd / np.sqrt(400), rtol=1e-5)
     assert_allclose(errors["n", "rate"], np.sqrt(X["n"].mean() / 200), rtol=1e-6)
+    share = X["heads"].mean() / 10
+    assert_allclose(errors["heads", "p"], np.sqrt(share * (1 - share) / 2000), rtol=1e-6)
     for category in "abc":
         p = (X["c"] == category).mean()
         assert_allclose(errors["c", category], np.sqrt(p * (1 - p) / 200), rtol=1e-6)
