@@ -115,6 +115,7 @@ def test_a_fit_with_the_keyboard_alone(open_studio):
     expect(studio.role("button", "Name the classes")).to_be_visible()
     tab_to("Name the classes", "button")
     keys.press("Enter")
+    expect(studio.role("textbox", "Name of class 0")).to_be_focused()
     keys.press("Control+A")
     keys.type("left")
     keys.press("Enter")

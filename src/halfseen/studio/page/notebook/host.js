@@ -57,7 +57,7 @@ export function hostIn(el, style, again) {
   const endTheme = followTheme(host, heard);
   const stage = {
     root: shadow,
-    keys: window,
+    keys: root,
     styled: root,
     isDark: () => host.classList.contains("dark"),
     onDark(hear) {

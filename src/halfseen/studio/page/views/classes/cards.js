@@ -1,5 +1,5 @@
 // A card for each class: share, what marks it, and its rows; one form to name them all.
-import { html, useEffect, useRef, useState } from "../../lib.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../../lib.js";
 import { useAct } from "../../ask.js";
 import { href } from "../../route.js";
 import { Problem } from "../../parts/field.js";
@@ -29,7 +29,7 @@ function Card({ card, heading, link }) {
 
 function NameField({ name, k, value, change, first, cancel }) {
   const field = useRef(null);
-  useEffect(() => {
+  useLayoutEffect(() => { // before the next key arrives: outside of a field letters are shortcuts
     if (!first) return;
     field.current?.focus();
     field.current?.select();
