@@ -26,12 +26,14 @@ from halfseen.families.mixture.naive_bayes import NaiveBayes
 from halfseen.families.network.estimator import BayesNet
 from halfseen.families.network.files import read_bif, write_bif
 from halfseen.families.network.plots import plot_network
-from halfseen.families.transcript.audio import mfcc, read_wav
-from halfseen.families.transcript.audio_folder import AudioFolder, read_dictionary
-from halfseen.families.transcript.captions import read_captions
+from halfseen.families.transcript.dictionary import read_dictionary
 from halfseen.families.transcript.estimator import TranscriptAligner
 from halfseen.families.transcript.plots import plot_alignment
-from halfseen.families.transcript.textgrid import read_textgrid
+from halfseen.families.transcript.recordings import AudioFolder
+from halfseen.families.transcript.sound.features import mfcc
+from halfseen.families.transcript.sound.wav import read_wav
+from halfseen.families.transcript.written.captions import read_captions
+from halfseen.families.transcript.written.textgrid import read_textgrid
 from halfseen.families.words.bitext import read_gold, read_links
 from halfseen.families.words.estimator import WordAligner
 from halfseen.families.words.link_scores import score_links

@@ -10,8 +10,8 @@ import pytest
 
 import halfseen as hs
 from halfseen.errors import CheckpointError
-from halfseen.families.transcript.audio_folder import AudioFolder
-from halfseen.families.transcript.captions import Caption, write_captions
+from halfseen.families.transcript.recordings import AudioFolder
+from halfseen.families.transcript.written.captions import Caption, write_captions
 from tests.app.test_command_line import halfseen
 from tests.sounds import WORDS, corpus
 

@@ -8,10 +8,10 @@ import pytest
 
 import halfseen as hs
 from halfseen.errors import DataError
-from halfseen.families.transcript.audio import spectrogram
-from halfseen.families.transcript.audio_folder import words_of
-from halfseen.families.transcript.captions import Caption, write_captions
-from halfseen.families.transcript.textgrid import Interval, write_textgrid
+from halfseen.families.transcript.recordings import words_of
+from halfseen.families.transcript.sound.features import spectrogram
+from halfseen.families.transcript.written.captions import Caption, write_captions
+from halfseen.families.transcript.written.textgrid import Interval, write_textgrid
 from tests.shared_data import shared_data
 from tests.sounds import CHORDS, WORDS, corpus, sound, write_wav
 

@@ -25,9 +25,11 @@ from halfseen.data.memory import read_memory
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.convergence import ended
 from halfseen.estimators.outcome import likelihood
-from halfseen.families.transcript.alignment import FORMATS, Segment, write
-from halfseen.families.transcript.audio_folder import MEMORY, AudioFolder, Recording, read_dictionary
+from halfseen.families.transcript.alignment import Segment
+from halfseen.families.transcript.dictionary import read_dictionary
 from halfseen.families.transcript.estimator import TranscriptAligner
+from halfseen.families.transcript.recordings import MEMORY, AudioFolder, Recording
+from halfseen.families.transcript.written.files import FORMATS, write
 
 SILENCE = "sil"
 SHOWN = ("start", "end", "log_probability", "confidence", "start_sd", "end_sd")

@@ -25,7 +25,8 @@ from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table.column_events import check_seen
 from halfseen.estimators.table.column_kinds import named_kinds
 from halfseen.families.transcript import state
-from halfseen.families.transcript.alignment import Aligner, Alignment, Typical, table_of
+from halfseen.families.transcript.aligner import Aligner, Typical
+from halfseen.families.transcript.alignment import Alignment, table_of
 from halfseen.families.transcript.lexicon import Layout, Lexicon, read_pronunciations
 from halfseen.families.transcript.utterances import Corpus, is_lazy, read_corpus, short_utterances_message, too_short
 from halfseen.kinds.records import Prior

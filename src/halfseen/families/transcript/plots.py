@@ -8,7 +8,7 @@ import numpy as np
 
 from halfseen.errors import ParameterError
 from halfseen.families.transcript.alignment import Alignment
-from halfseen.families.transcript.audio import spectrogram
+from halfseen.families.transcript.sound.features import spectrogram
 from halfseen.plots.style import BLUE, axes, short
 
 if TYPE_CHECKING:

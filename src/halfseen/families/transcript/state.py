@@ -28,7 +28,7 @@ from halfseen.estimators.table.state import (
     with_scanned,
     written_summary,
 )
-from halfseen.families.transcript.alignment import Typical
+from halfseen.families.transcript.aligner import Typical
 from halfseen.families.transcript.lexicon import Lexicon, read_pronunciations
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Sound: files, front ends, features."""

@@ -1,0 +1,1 @@
+"""Files of times and texts: TextGrid, captions, tables."""
