@@ -13,6 +13,7 @@ import numpy as np
 SYNCHRONOUS, PHONEME_EVENTS, DO_NOT_EXIT = 2, 0x0001, 0x8000  # names of espeak-ng/speak_lib.h, as those below
 UTF8, CHARACTER = 1, 1
 END_OF_LIST, WORD, PHONEME = 0, 1, 7
+PARAMETERS = {"rate": 1, "volume": 2, "pitch": 3, "range": 4}
 
 
 class Said(NamedTuple):
@@ -61,8 +62,12 @@ def speaker(voice="en"):
     if rate < 1 or library.espeak_SetVoiceByName(voice.encode()):
         return None  # the library without its data
 
-    def say(sentence):
+    def say(sentence, **how):
+        """Say a sentence; `how` are parameters of the voice, such as rate= (words per minute) and pitch= (0 to 100)."""
         parts, words, phones = [], [], []
+        library.espeak_SetVoiceByName(voice.encode())  # another voice may have spoken since
+        for name, value in how.items():
+            library.espeak_SetParameter(PARAMETERS[name], value, 0)
 
         @Heard
         def hear(samples, n_samples, events):
