@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.families.transcript.alignment import Alignment, Segment
+from halfseen.families.transcript.certainty import Certainty
 from halfseen.families.transcript.lexicon import Layout, Lexicon
 from halfseen.leaves.leaf import Floats
 from halfseen.structures.transcript import Held, Way, best, posterior
@@ -34,8 +35,9 @@ class Typical(NamedTuple):
 class Aligner:
     """Aligns one utterance after the other, given the log-probabilities of moves, (S,)."""
 
-    def __init__(self, lexicon: Lexicon, moves: Floats, step: float, typical: Typical) -> None:
+    def __init__(self, lexicon: Lexicon, moves: Floats, step: float, typical: Typical, certainty: Certainty) -> None:
         self.lexicon, self.moves, self.step, self.typical = lexicon, moves, step, typical
+        self.certainty = certainty
 
     def __call__(self, name: str, layout: Layout, scores: Floats) -> Alignment | None:
         """Return the alignment of an utterance with these scores, (T, E), which are overwritten; None: impossible."""
@@ -44,22 +46,47 @@ class Aligner:
             return None
         piece = layout.piece_of[way.nodes]
         units = _runs(piece)
+        log_evidence = posterior(layout.graph, self.moves, scores.copy(), _no_spans(scores)).log_evidence
+        scores *= self.certainty.scale
         linear = self._linear(layout, piece, scores) if self._varies(layout) else None
         spans = np.stack([_word_spans(layout, piece), _spans(layout, piece), np.stack([way.nodes, way.nodes + 1], 1)])
-        held = posterior(layout.graph, self.moves, scores, np.ascontiguousarray(spans))
-        sums = [_cumulative(way.log_probability), *(_cumulative(row) for row in held.held)]
+        shifted, mean = self._shifts(spans)
+        held = posterior(layout.graph, self.certainty.scale * self.moves, scores, shifted)
+        sums = [_cumulative(way.log_probability), *(_cumulative(row) for row in mean(held.held))]
         sd = _spread(held)
         inner, firsts = (sd, None) if linear is None else linear
+        words, parts, states = (
+            _Measured(self.step, self.certainty, sums[0], own, spread)
+            for own, spread in zip(sums[1:], (sd, inner, inner), strict=True)
+        )
         return Alignment(
             name,
-            tuple(self._words(layout, piece, spans[0], _Measured(self.step, sums[0], sums[1], sd))),
-            tuple(self._units(layout, piece, units, firsts, _Measured(self.step, sums[0], sums[2], inner))),
-            tuple(self._states(layout, piece, units, firsts, way, _Measured(self.step, sums[0], sums[3], inner))),
+            tuple(self._words(layout, piece, spans[0], words)),
+            tuple(self._units(layout, piece, units, firsts, parts)),
+            tuple(self._states(layout, piece, units, firsts, way, states)),
             len(scores) * self.step,
             way.log_joint,
-            held.log_evidence,
-            self.typical.surprise(held.log_evidence / len(scores)),
+            log_evidence,
+            self.typical.surprise(log_evidence / len(scores)),
         )
+
+    def _shifts(self, spans: NDArray[np.int64]) -> tuple[NDArray[np.int64], Callable[[Floats], Floats]]:
+        """Return the spans (Q, T, 2) with those of the frames nearby, and how to sum the posteriors of all of them.
+
+        A boundary is where the model puts it, plus a jitter. So a frame is in a segment with the mean probability, over
+        the jitter, of the frames nearby: sum_h weight[h] p(span[t] at t + h).
+        """
+        weights = self.certainty.weights
+        reach, n_frames = len(weights) // 2, spans.shape[1]
+        at = np.arange(n_frames)
+        near = [np.clip(at + h, 0, n_frames - 1) for h in range(-reach, reach + 1)]
+
+        def mean(held: Floats) -> Floats:
+            found = held.reshape(len(weights), len(spans), n_frames)
+            parts = [w * row[:, t] for w, row, t in zip(weights, found[::-1], near, strict=True)]
+            return np.asarray(sum(parts[1:], parts[0]))
+
+        return np.ascontiguousarray(np.concatenate([spans[:, t] for t in near])), mean
 
     def _words(
         self, layout: Layout, piece: NDArray[np.int64], spans: NDArray[np.int64], measured: _Measured
@@ -111,7 +138,7 @@ class Aligner:
         taken = [layout.pieces[piece[first]] for first, _ in _runs(piece)]
         plain = Lexicon(self.lexicon.units, self.lexicon.n_states)
         only = plain.layout([self.lexicon.units[part.unit] for part in taken])
-        held = posterior(only.graph, self.moves, scores.copy(), np.zeros((0, len(scores), 2), dtype=np.int64))
+        held = posterior(only.graph, self.certainty.scale * self.moves, scores.copy(), _no_spans(scores))
         return _spread(held), [part.first for part in only.pieces]
 
 
@@ -121,11 +148,13 @@ class _Measured(NamedTuple):
     Attributes
     ----------
     step : float
+    certainty : Certainty
     log_probability, held : lists     sums over the frames before t, t = 0 .. T
     sd : (L + 1,) array               standard deviation of the time at which each node was reached, in frames
     """
 
     step: float
+    certainty: Certainty
     log_probability: list[float]
     held: list[float]
     sd: Floats
@@ -138,10 +167,19 @@ class _Measured(NamedTuple):
             last * self.step,
             self.log_probability[last] - self.log_probability[first],
             min(1.0, (self.held[last] - self.held[first]) / (last - first)),
-            float(self.sd[node]) * self.step,
-            float(self.sd[end]) * self.step,
+            self._spread(node, first > 0) * self.step,
+            self._spread(end, last < len(self.held) - 1) * self.step,
             word,
         )
+
+    def _spread(self, node: int, inside: bool) -> float:
+        """Return the standard deviation of a boundary, in frames; the ends of a recording are known."""
+        sd = float(self.sd[node])
+        return self.certainty.spread(sd) if inside else sd
+
+
+def _no_spans(scores: Floats) -> NDArray[np.int64]:
+    return np.zeros((0, len(scores), 2), dtype=np.int64)
 
 
 def _cumulative(values: Floats) -> list[float]:

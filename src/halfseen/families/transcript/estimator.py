@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -27,6 +27,7 @@ from halfseen.estimators.table.column_kinds import named_kinds
 from halfseen.families.transcript import state
 from halfseen.families.transcript.aligner import Aligner, Typical
 from halfseen.families.transcript.alignment import Alignment, table_of
+from halfseen.families.transcript.certainty import FRAMES, ROUNDED, Certainty, Residuals, acoustic_scale
 from halfseen.families.transcript.lexicon import Layout, Lexicon, read_pronunciations
 from halfseen.families.transcript.utterances import Corpus, is_lazy, read_corpus, short_utterances_message, too_short
 from halfseen.kinds.records import Prior
@@ -37,7 +38,7 @@ from halfseen.registry import kinds
 from halfseen.runners import runner
 from halfseen.seeds import child, seed_of
 from halfseen.structures.independent import Independent
-from halfseen.structures.transcript import LeftRight
+from halfseen.structures.transcript import LeftRight, best
 
 log = logging.getLogger("halfseen")
 
@@ -100,6 +101,14 @@ class TranscriptAligner(Estimator):
     prior : float, "row" or None, default None
         Pseudo-counts added to the expected counts. A number: as many for each cell of a table of probabilities, and as
         many pseudo-rows for numbers and counts. "row": one pseudo-row in all. None: maximum likelihood.
+    acoustic_scale : float or "auto", default "auto"
+        Factor of all scores in the posterior of `align`, from which `confidence`, `start_sd` and `end_sd` come: frames
+        that are not independent, such as those of speech, would make it too sure. "auto" measures by how much, on the
+        residuals of the training data (1.0 if frames are independent, about 0.15 for speech). Best segmentations and
+        `loglik_` do not depend on it.
+    boundary_sd : float or "auto", default "auto"
+        Standard deviation, in the unit of `step`, of a boundary of which the posterior is sure. "auto": that of
+        rounding to frames for an `AudioFolder`, step / sqrt(12), and 0 otherwise.
     start : mapping, optional
         Frames that are examples of some units, to start from. For example {"sil": (n, D) array}. Silence that is known
         from the start shows where words can be, which long recordings need; `AudioFolder.quiet` finds some.
@@ -135,6 +144,7 @@ class TranscriptAligner(Estimator):
     units_ : tuple of str
     loglik_ : float                log-likelihood of all utterances under the returned parameters
     objective_, trace_, n_iter_, converged_, stop_reason_, events_ : as in `HMM`, of the last stage of growing
+    acoustic_scale_ : float        see `acoustic_scale`
     stages_ : list of dict         components, passes and objective of every stage of growing
     pronunciations_ : dict         share of each pronunciation, for words that have several
     means_, covars_ : arrays       of numeric features, by state and component
@@ -165,6 +175,8 @@ class TranscriptAligner(Estimator):
     assign: str = "soft"
     draws: int = 1
     prior: str | float | None = None
+    acoustic_scale: float | str = "auto"
+    boundary_sd: float | str = "auto"
     start: Mapping[str, Any] | None = None
     variance_floor: float | str = 0.01
     too_short: str = "raise"
@@ -204,6 +216,10 @@ class TranscriptAligner(Estimator):
         options.one_of("too_short", self.too_short, SHORT)
         if not options.number("step", self.step) > 0:
             raise ParameterError(f"step={self.step!r} is not a number above 0.")
+        if self.acoustic_scale != "auto" and not 0 < options.number("acoustic_scale", self.acoustic_scale) <= 1:
+            raise ParameterError(
+                f'acoustic_scale={self.acoustic_scale!r} is not "auto" or a number above 0, at most 1.'
+            )
         for name, unit in (("silence", self.silence), ("unknown", self.unknown)):
             if unit is not None and (not isinstance(unit, str) or not unit or len(unit.split()) != 1):
                 raise ParameterError(f"{name}={unit!r} is not the name of a unit: a text without blanks.")
@@ -275,6 +291,7 @@ class TranscriptAligner(Estimator):
             self._summary, self._n_mix = summary, stages[-1].n_mix
             self._publish(stages, corpus)
             logliks = self._logliks(run, chunks)
+            self._certainty = self._measured(hasattr(features, "step"), layouts, chunks)
         seen = corpus.weight > 0  # what was left out may be impossible
         self.loglik_ = float(corpus.weight[seen] @ logliks[seen])
         self._typical = Typical.of((logliks / corpus.lengths)[seen])
@@ -417,6 +434,52 @@ class TranscriptAligner(Estimator):
             self.events_.append(f"too little data for: {named} (a variance is at its floor). Add recordings{fewer}.")
         log.info("fitted %d units to %d utterances: %s", len(self.units_), len(corpus.transcripts), self.stop_reason_)
 
+    def _measured(self, sampled: bool, layouts: Sequence[Layout], chunks: Sequence[Any]) -> Certainty:
+        """Return how sharp the posterior may be; `sampled`: times are rounded to frames."""
+        rounded = ROUNDED if sampled else 0.0
+        jitter = rounded if self.boundary_sd == "auto" else float(self.boundary_sd) / float(self.step)
+        if self.acoustic_scale != "auto":
+            return Certainty(float(self.acoustic_scale), jitter)
+        moments = self._moments()
+        scale = 1.0 if moments is None else acoustic_scale(self._residuals(*moments, layouts, chunks))
+        return Certainty(scale, jitter)
+
+    def _moments(self) -> tuple[Floats, Floats] | None:
+        """Return means and variances of the numeric features in each state, (E, D); None if there are none."""
+        emit = self._params["emit"] if self._n_mix == 1 else self._params["emit"]["emit"]
+        if "gaussian" not in emit:
+            return None
+        shape = (self._lexicon.n_emissions, self._n_mix, -1)
+        means, variances = emit["gaussian"].mean.reshape(shape), emit["gaussian"].var.reshape(shape)
+        mix = np.ones(shape[:2]) if self._n_mix == 1 else np.asarray(self._params["emit"]["mix"])
+        mean = np.einsum("em,emd->ed", mix, means)
+        return mean, np.einsum("em,emd->ed", mix, variances + (means - mean[:, None]) ** 2)
+
+    def _residuals(
+        self, mean: Floats, var: Floats, layouts: Sequence[Layout], chunks: Sequence[Any]
+    ) -> Iterator[Residuals]:
+        """Yield residuals along the best paths of the first utterances, up to `FRAMES` frames."""
+        prepared, seen = self._model.prepare(self._params), 0
+        unit = np.arange(self._lexicon.n_emissions) // self._lexicon.n_states
+        pause = unit == self._lexicon.number.get(self.silence or "", -1)
+        for chunk in chunks:
+            scores, last = self._scores(prepared, chunk), np.cumsum(chunk.blocks.lengths)
+            for i, end in enumerate(last.tolist()):
+                first, graph = end - int(chunk.blocks.lengths[i]), layouts[chunk.first + i].graph
+                way = best(graph, prepared["moves"][0], np.ascontiguousarray(scores[first:end]))
+                if way.log_joint > -np.inf:
+                    frames = np.asarray(chunk.blocks["gaussian"], dtype=np.float64)[first:end]
+                    yield Residuals.along(frames, graph.owner[way.nodes], mean, var, pause)
+                seen += end - first
+                if seen >= FRAMES:
+                    return
+
+    @property
+    def acoustic_scale_(self) -> float:
+        """Factor of the scores in the posterior of `align`."""
+        check_is_fitted(self)
+        return self._certainty.scale
+
     def _by_unit(self, by_state: Floats) -> Floats:
         return by_state.reshape(len(self._lexicon.units), self._lexicon.n_states)
 
@@ -466,7 +529,7 @@ class TranscriptAligner(Estimator):
 
     def _aligned(self, corpus: Corpus, layouts: Sequence[Layout]) -> list[Alignment]:
         moves = self._model.prepare(self._params)["moves"][0]
-        aligner = Aligner(self._lexicon, moves, float(self.step), self._typical)
+        aligner = Aligner(self._lexicon, moves, float(self.step), self._typical, self._certainty)
 
         def align(prepared: Any, chunk: SequenceChunk) -> list[Alignment]:
             scores, last, found = self._scores(prepared, chunk), np.cumsum(chunk.blocks.lengths), []

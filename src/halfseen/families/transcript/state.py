@@ -29,6 +29,7 @@ from halfseen.estimators.table.state import (
     written_summary,
 )
 from halfseen.families.transcript.aligner import Typical
+from halfseen.families.transcript.certainty import Certainty
 from halfseen.families.transcript.lexicon import Lexicon, read_pronunciations
 
 if TYPE_CHECKING:
@@ -37,7 +38,19 @@ if TYPE_CHECKING:
 Estimator = TypeVar("Estimator", bound="TranscriptAligner")
 
 RECORD = {
-    *("options", "columns", "named", "container", "lexicon", "n_mix", "typical", "stages", "marks", "training"),
+    *(
+        "options",
+        "columns",
+        "named",
+        "container",
+        "lexicon",
+        "n_mix",
+        "typical",
+        "certainty",
+        "stages",
+        "marks",
+        "training",
+    ),
     *ORIGIN,
 }
 OWN = ("loglik_", "objective_", "trace_", "n_iter_", "converged_", "stop_reason_", "restarts_", "events_")
@@ -60,6 +73,7 @@ def taken(model: TranscriptAligner) -> State:
         },
         "n_mix": model._n_mix,
         "typical": list(model._typical),
+        "certainty": list(model._certainty),
         "stages": model.stages_,
         "marks": list(model._marks),
         "training": {name: vars(model)[name] for name in OWN},
@@ -80,6 +94,7 @@ def _options(model: TranscriptAligner) -> dict[str, Any]:
 def restored(cls: type[Estimator], state: State) -> Estimator:
     """Return the aligner whose state this is; raise `ParameterError` for what cannot be one."""
     record, tensors = state
+    record = {"certainty": list(Certainty()), **record}  # files of 0.1 have none
     model: Estimator = created(cls, record, RECORD)
     model._lexicon = _lexicon(record["lexicon"])
     if model.dictionary is not None:
@@ -100,6 +115,10 @@ def restored(cls: type[Estimator], state: State) -> Estimator:
         raise ParameterError("frames: a number of frames is negative.")
     centre, spread = record["typical"]
     model._typical = Typical(float(centre), options.number("typical", spread))
+    scale, jitter = (options.number("certainty", value) for value in record["certainty"])
+    if not 0 < scale <= 1 or not jitter >= 0:
+        raise ParameterError(f"certainty: {record['certainty']} are not a scale up to 1 and a standard deviation.")
+    model._certainty = Certainty(scale, jitter)
     restore_stages(model, record, OWN)
     return model
 
