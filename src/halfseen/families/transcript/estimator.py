@@ -28,6 +28,7 @@ from halfseen.families.transcript import state
 from halfseen.families.transcript.aligner import Aligner, Typical
 from halfseen.families.transcript.alignment import Alignment, table_of
 from halfseen.families.transcript.certainty import FRAMES, ROUNDED, Certainty, Residuals, acoustic_scale
+from halfseen.families.transcript.from_params import built, with_dictionary
 from halfseen.families.transcript.lexicon import Layout, Lexicon, read_pronunciations
 from halfseen.families.transcript.utterances import Corpus, is_lazy, read_corpus, short_utterances_message, too_short
 from halfseen.kinds.records import Prior
@@ -620,6 +621,47 @@ class TranscriptAligner(Estimator):
         if not low or not kept.any():
             return corpus, layouts, kept
         return corpus.take(np.flatnonzero(kept)), [layouts[b] for b in np.flatnonzero(kept)], kept
+
+    # ---- without a fit -------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_params(
+        cls,
+        units: Sequence[str],
+        means: ArrayLike,
+        covars: ArrayLike,
+        weights: ArrayLike | None = None,
+        leave: ArrayLike | None = None,
+        **how: Any,
+    ) -> Self:
+        """Build an aligner without data, for numeric features.
+
+        Parameters
+        ----------
+        units : list of U names
+        means, covars : (U, S, M, D) arrays       of the M components of each of the S states of a unit
+        weights : (U, S, M) array, optional       shares of the components; alike by default
+        leave : (U, S) array, optional            probability of leaving each state at a frame; 0.3 by default
+        **how                                     options, such as dictionary=, silence= and step=
+
+        Examples
+        --------
+        >>> import halfseen as hs
+        >>> oven = hs.TranscriptAligner.from_params(["heat", "cool"], [[[[20.0]]], [[[5.0]]]], [[[[1.0]]], [[[1.0]]]])
+        >>> [found] = oven.align([[[20.3], [19.6], [5.2]]], ["heat cool"])
+        >>> [(part.name, part.start) for part in found.words]
+        [('heat', 0.0), ('cool', 2.0)]
+        """
+        return built(cls, units, means, covars, weights, leave, how)
+
+    def with_dictionary(self, dictionary: Mapping[str, Any], *, unknown: str | None = None) -> Self:
+        """Return a copy for the words of another dictionary, made of the units of this model.
+
+        Pronunciations with other units are left out, and words that have no other. Words with several
+        pronunciations keep their shares if these are the same as before; the others are equally probable.
+        """
+        check_is_fitted(self)
+        return with_dictionary(self, dictionary, unknown)
 
     # ---- parameters ----------------------------------------------------------------------------------------------
 

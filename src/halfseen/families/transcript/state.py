@@ -9,6 +9,7 @@ from halfseen.errors import ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.state import (
     ORIGIN,
+    OF_ALL,
     State,
     check_shapes,
     created,
@@ -18,6 +19,7 @@ from halfseen.estimators.state import (
     read_marks,
     read_params,
     restore_stages,
+    restore_training,
 )
 from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table.state import (
@@ -55,6 +57,8 @@ RECORD = {
 }
 OWN = ("loglik_", "objective_", "trace_", "n_iter_", "converged_", "stop_reason_", "restarts_", "events_")
 
+UNTRAINED = {"events_"}  # of a model that was not fitted but built from parameters
+
 
 def taken(model: TranscriptAligner) -> State:
     """Return the state of a fitted aligner."""
@@ -74,9 +78,9 @@ def taken(model: TranscriptAligner) -> State:
         "n_mix": model._n_mix,
         "typical": list(model._typical),
         "certainty": list(model._certainty),
-        "stages": model.stages_,
+        "stages": vars(model).get("stages_", []),
         "marks": list(model._marks),
-        "training": {name: vars(model)[name] for name in OWN},
+        "training": {name: vars(model)[name] for name in OWN if name in vars(model)},
         **model._origin.record(),
     }
     tensors = named_arrays("params", model._params) | written_summary(model._schema, model._summary)
@@ -119,7 +123,10 @@ def restored(cls: type[Estimator], state: State) -> Estimator:
     if not 0 < scale <= 1 or not jitter >= 0:
         raise ParameterError(f"certainty: {record['certainty']} are not a scale up to 1 and a standard deviation.")
     model._certainty = Certainty(scale, jitter)
-    restore_stages(model, record, OWN)
+    if set(record["training"]) == UNTRAINED:
+        restore_training(model, record["training"], OF_ALL)
+    else:
+        restore_stages(model, record, OWN)
     return model
 
 
