@@ -433,7 +433,7 @@ def test_examples_without_frames_are_told(data):
 def test_an_utterance_longer_than_memory_is_computed_in_blocks(data, fitted, monkeypatch):
     X, said, _ = data
     before = fitted.align(X, said)
-    monkeypatch.setattr("halfseen.structures.transcript.CELLS", 1)
+    monkeypatch.setattr("halfseen.structures.transcript_passes.CELLS", 1)
     for one, other in zip(before, fitted.align(X, said), strict=True):
         assert [part.start for part in one.words] == [part.start for part in other.words]
         assert one.loglik == pytest.approx(other.loglik, rel=1e-12)

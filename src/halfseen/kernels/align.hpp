@@ -1,6 +1,6 @@
 // Declarations of the kernels of transcripts; the formulas stand in align.py, whose functions have the same names and
 // arguments. A graph has L nodes and A arcs, sorted by the node they lead to; source -1 is the beginning, target L the
-// end. One call is one utterance of T frames.
+// end. One call is a block of R rows of one utterance; row r has the nodes of its band.
 #pragma once
 
 #include "spans.hpp"
@@ -11,30 +11,41 @@ struct AlignGraph {
     Span<const std::int64_t> firsts;    // (L + 2,)  in, arcs into node j are firsts[j] .. firsts[j + 1]
     Span<const std::int64_t> source;    // (A,)      in
     Span<const double> logs;            // (A,)      in
-    Span<const std::int64_t> owner;     // (L,)      in, column of `scores` that each node reads
+    Matrix<const std::int64_t> band;    // (R, 2)    in, first and last + 1 of the nodes of each row
 };
 
-double align_soft(
+double align_forward(
     const AlignGraph& graph,
+    Span<const std::int64_t> owner,     // (L,)      in, column of `scores` that each node reads
+    Matrix<const double> scores,        // (R - 1, E)  in; (R - 2, E) if the last row is the end
+    bool best,
+    double level,
+    Matrix<double> values);             // (R, W)    in: the first row; out: the others
+
+void align_back(
+    const AlignGraph& graph,
+    Span<const std::int64_t> owner,
+    Matrix<const double> values,        // (R, W)    in
     double outer,
-    Matrix<double> scores,              // (T, E)  in; out: usage
-    Matrix<double> work,                // (blocks + rows, L)  scratch, see align_rows
-    Span<double> arc_usage,             // (A,)    added to
-    Matrix<double> times,               // (2, L)  added to
-    Stack<const std::int64_t> spans,    // (Q, T, 2)  in
-    Matrix<double> held);               // (Q, T)  out
+    std::int64_t first,
+    Span<double> now,                   // (W,)      in: use of the nodes of the last row; out: of the first
+    Matrix<double> usage,               // (frames, E)  out, or (0, 0)
+    Span<double> arc_usage,             // (A,)      added to
+    Matrix<double> times,               // (2, L)    added to
+    Stack<const std::int64_t> spans,    // (Q, frames, 2)  in
+    Matrix<double> held);               // (Q, frames)  out
 
-double align_hard(
+std::int64_t align_trace(
     const AlignGraph& graph,
-    Matrix<const double> scores,        // (T, E)  in
-    Matrix<double> work,
-    Span<std::int64_t> arcs);           // (T + 1,)  out
+    Matrix<const double> values,
+    std::int64_t node,
+    Span<std::int64_t> arcs);           // (R - 1,)  out
 
-double align_draw(
+void align_draw(
     const AlignGraph& graph,
-    Matrix<const double> scores,        // (T, E)  in
-    Matrix<const double> uniforms,      // (R, T + 1)  in
-    Matrix<double> work,
-    Matrix<std::int64_t> arcs);         // (R, T + 1)  out
+    Matrix<const double> values,
+    Matrix<const double> uniforms,      // (N, R - 1)  in
+    Span<std::int64_t> nodes,           // (N,)      in: in the last row; out: in the first
+    Matrix<std::int64_t> arcs);         // (N, R - 1)  out
 
 }  // namespace halfseen

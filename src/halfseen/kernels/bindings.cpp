@@ -235,19 +235,25 @@ void bind_tree(Module& m) {
 #undef HALFSEEN_SENTENCES
 
 void bind_align(Module& m) {
-    bind(m, "align_soft", [](Index firsts, Index source, In1 logs, Index owner, double outer, Out2 scores, Out2 work,
-                             Out1 arc_usage, Out2 times, Array3<const std::int64_t> spans, Out2 held) {
-        return align_soft({view(firsts), view(source), view(logs), view(owner)}, outer, view(scores), view(work),
-                          view(arc_usage), view(times), view(spans), view(held));
+    bind(m, "align_forward", [](Index firsts, Index source, In1 logs, Index owner, Array2<const std::int64_t> band,
+                                In2 scores, bool best, double level, Out2 values) {
+        return align_forward({view(firsts), view(source), view(logs), view(band)}, view(owner), view(scores), best,
+                             level, view(values));
     });
-    bind(m, "align_hard", [](Index firsts, Index source, In1 logs, Index owner, In2 scores, Out2 work,
-                             Array1<std::int64_t> arcs) {
-        return align_hard({view(firsts), view(source), view(logs), view(owner)}, view(scores), view(work), view(arcs));
+    bind(m, "align_back", [](Index firsts, Index source, In1 logs, Index owner, Array2<const std::int64_t> band,
+                             In2 values, double outer, std::int64_t first, Out1 now, Out2 usage, Out1 arc_usage,
+                             Out2 times, Array3<const std::int64_t> spans, Out2 held) {
+        align_back({view(firsts), view(source), view(logs), view(band)}, view(owner), view(values), outer, first,
+                   view(now), view(usage), view(arc_usage), view(times), view(spans), view(held));
     });
-    bind(m, "align_draw", [](Index firsts, Index source, In1 logs, Index owner, In2 scores, In2 uniforms, Out2 work,
-                             Array2<std::int64_t> arcs) {
-        return align_draw({view(firsts), view(source), view(logs), view(owner)}, view(scores), view(uniforms),
-                          view(work), view(arcs));
+    bind(m, "align_trace", [](Index firsts, Index source, In1 logs, Array2<const std::int64_t> band, In2 values,
+                              std::int64_t node, Array1<std::int64_t> arcs) {
+        return align_trace({view(firsts), view(source), view(logs), view(band)}, view(values), node, view(arcs));
+    });
+    bind(m, "align_draw", [](Index firsts, Index source, In1 logs, Array2<const std::int64_t> band, In2 values,
+                             In2 uniforms, Array1<std::int64_t> nodes, Array2<std::int64_t> arcs) {
+        align_draw({view(firsts), view(source), view(logs), view(band)}, view(values), view(uniforms), view(nodes),
+                   view(arcs));
     });
 }
 

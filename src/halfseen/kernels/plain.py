@@ -17,9 +17,10 @@ from scipy.special import gammaln, xlogy
 
 from halfseen.kernels import missing_cells
 from halfseen.kernels.align import (  # noqa: F401 - kernels of transcripts have a file of their own
+    align_back,
     align_draw,
-    align_hard,
-    align_soft,
+    align_forward,
+    align_trace,
 )
 from halfseen.kernels.batch import batch_em  # noqa: F401 - many fits of a small table have a file of their own
 from halfseen.kernels.chain import (  # noqa: F401 - kernels of chains have a file of their own

@@ -22,14 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.assign import Assign
-from halfseen.kernels import active as kernels
-from halfseen.kernels.align import align_draws, align_rows
 from halfseen.structures.draws import Draws, spread_by
 from halfseen.structures.structure import Floats, Inference
+from halfseen.structures.transcript_passes import Passes, Scored
 
 Ints = NDArray[np.int64]
-
-CELLS = 1 << 25  # forward values kept at once, 256 MB; longer utterances are computed in blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,10 +108,6 @@ class Graph:
     def add_moves(self, arc_usage: Floats, out: Floats) -> None:
         """Add the usage of arcs to that of the moves they make."""
         out += np.bincount(self.moves, np.repeat(arc_usage, np.diff(self.bounds)), minlength=len(out))
-
-    def room(self, n_frames: int) -> Floats:
-        """Return the scratch array of the kernels."""
-        return np.empty((align_rows(n_frames, self.n_nodes, CELLS), self.n_nodes))
 
 
 class Way(NamedTuple):
@@ -215,69 +208,68 @@ def _complete(
     if graph.n_least > len(scores):
         scores[:] = 0.0
         return -np.inf, 0
+    passes = Passes(graph, logs, Scored.of(scores))
+    log_evidence = passes.forward(best=assign.mode == "hard")
+    if not log_evidence > -np.inf:
+        scores[:] = 0.0
+        return log_evidence, 0
     if assign.mode == "soft":
-        return _soft(graph, logs, scores, weight, arc_usage).log_evidence, 0
+        passes.soft(weight, arc_usage, scores, _no_spans(len(scores)))
+        return log_evidence, 0
     if assign.mode == "hard":
-        arcs = np.empty((1, len(scores) + 1), dtype=np.int64)
-        log_joint = kernels.align_hard(
-            graph.firsts, graph.source, logs, graph.owner, scores, graph.room(len(scores)), arcs[0]
-        )
-        _add_ways(graph, arcs, np.array([weight]), log_joint, scores, arc_usage)
-        return log_joint, zlib.crc32(arcs.tobytes())
+        arcs = passes.trace()[0][None]
+        _add_ways(graph, arcs, np.array([weight]), scores, arc_usage)
+        return log_evidence, zlib.crc32(arcs.tobytes())
     assert assign.rng is not None, "sample mode needs a seeded generator"
     draws = Draws.of(np.array([weight * assign.draws]))
     share = draws.listed()[1] / assign.draws
-    arcs = np.empty((len(share), len(scores) + 1), dtype=np.int64)
-    uniforms = assign.rng.random(arcs.shape)
-    log_evidence = kernels.align_draw(
-        graph.firsts, graph.source, logs, graph.owner, scores, uniforms, graph.room(len(scores)), arcs
-    )
-    given = scores.copy() if draws.many[0] else scores
-    _add_ways(graph, arcs, share, log_evidence, scores, arc_usage)
-    if draws.many[0]:
-        many = align_draws(
-            graph.firsts, graph.source, logs, graph.owner, given, int(draws.many[0]), spread_by(assign.rng)
-        )
+    ways = passes.draw(assign.rng.random((len(share), len(scores) + 1)))
+    many = passes.draw_many(int(draws.many[0]), spread_by(assign.rng)) if draws.many[0] else None
+    _add_ways(graph, ways, share, scores, arc_usage)
+    if many is not None:
         by_frame = np.array([np.bincount(graph.owner, nodes, minlength=scores.shape[1]) for nodes in many[1]])
         scores += by_frame * (draws.each[0] / assign.draws)
         arc_usage += many[0] * (draws.each[0] / assign.draws)
     return log_evidence, 0
 
 
-def _soft(
-    graph: Graph, logs: Floats, scores: Floats, weight: float, arc_usage: Floats, spans: Ints | None = None
-) -> Held:
-    """Overwrite scores with expected usage and add to that of arcs."""
-    spans = np.zeros((0, len(scores), 2), dtype=np.int64) if spans is None else spans
-    held, times = np.empty(spans.shape[:2]), np.zeros((2, graph.n_nodes))
-    room = graph.room(len(scores))
-    log_evidence = kernels.align_soft(
-        graph.firsts, graph.source, logs, graph.owner, weight, scores, room, arc_usage, times, spans, held
-    )
-    return Held(log_evidence, held, times[0], times[1])
+def _no_spans(n_frames: int) -> Ints:
+    return np.zeros((0, n_frames, 2), dtype=np.int64)
 
 
-def _add_ways(graph: Graph, arcs: Ints, share: Floats, log_evidence: float, scores: Floats, arc_usage: Floats) -> None:
+def _add_ways(graph: Graph, ways: Ints, share: Floats, scores: Floats, arc_usage: Floats) -> None:
     """Overwrite scores with the usage of paths, given by their arcs, and add to that of arcs."""
     scores[:] = 0.0
-    if not log_evidence > -np.inf:
-        return
-    for way, used in zip(arcs, share, strict=True):
-        np.add.at(arc_usage, way, used)
-        scores[np.arange(len(scores)), graph.owner[graph.target[way[:-1]]]] += used
+    for arcs, used in zip(ways, share, strict=True):
+        np.add.at(arc_usage, arcs, used)
+        scores[np.arange(len(scores)), graph.owner[graph.target[arcs[:-1]]]] += used
 
 
-def best(graph: Graph, moves: Floats, scores: Floats) -> Way:
-    """Return the best path through a graph, given log-probabilities of moves (S,) and scores of frames (T, E)."""
-    logs, arcs = graph.logs(moves), np.zeros(len(scores) + 1, dtype=np.int64)
-    room = graph.room(len(scores))
-    log_joint = kernels.align_hard(graph.firsts, graph.source, logs, graph.owner, scores, room, arcs)
-    nodes = graph.target[arcs[:-1]]
-    by_frame = logs[arcs[:-1]] + scores[np.arange(len(scores)), graph.owner[np.minimum(nodes, graph.n_nodes - 1)]]
+def best(graph: Graph, moves: Floats, scores: Floats | Scored, band: Ints | None = None) -> Way:
+    """Return the best path through a graph, given log-probabilities of moves (S,) and scores of frames."""
+    logs, scored = graph.logs(moves), Scored.of(scores)
+    n_frames, passes = scored.n_frames, Passes(graph, logs, scored, band)
+    log_joint = passes.forward(best=True)
+    if not log_joint > -np.inf:
+        return Way(np.zeros(n_frames, dtype=np.int64), np.full(n_frames, log_joint), log_joint)
+    arcs, by_frame = passes.trace()
+    by_frame += logs[arcs[:-1]]
     by_frame[-1:] += logs[arcs[-1]]
-    return Way(nodes, by_frame, log_joint)
+    return Way(graph.target[arcs[:-1]], by_frame, log_joint)
 
 
-def posterior(graph: Graph, moves: Floats, scores: Floats, spans: Ints) -> Held:
-    """Return the probability of spans of nodes, (Q, T, 2), at each frame; `scores` are overwritten."""
-    return _soft(graph, graph.logs(moves), scores, 1.0, np.zeros(len(graph.source)), spans)
+def evidence(graph: Graph, moves: Floats, scores: Floats | Scored, band: Ints | None = None) -> float:
+    """Return the log-probability of the frames, over all paths."""
+    return Passes(graph, graph.logs(moves), Scored.of(scores), band).forward()
+
+
+def posterior(
+    graph: Graph, moves: Floats, scores: Floats | Scored, spans: Ints | None = None, band: Ints | None = None
+) -> Held:
+    """Return the probability of spans of nodes, (Q, T, 2), at each frame."""
+    scored = Scored.of(scores)
+    passes = Passes(graph, graph.logs(moves), scored, band)
+    log_evidence = passes.forward()
+    asked = _no_spans(scored.n_frames) if spans is None else spans
+    held, times = passes.soft(1.0, np.zeros(len(graph.source)), None, asked)
+    return Held(log_evidence, held, times[0], times[1])

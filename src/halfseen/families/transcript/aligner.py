@@ -12,7 +12,8 @@ from halfseen.families.transcript.alignment import Alignment, Segment
 from halfseen.families.transcript.certainty import Certainty
 from halfseen.families.transcript.lexicon import Layout, Lexicon
 from halfseen.leaves.leaf import Floats
-from halfseen.structures.transcript import Held, Way, best, posterior
+from halfseen.structures.transcript import Held, Way, best, evidence, posterior
+from halfseen.structures.transcript_passes import Scored
 
 
 class Typical(NamedTuple):
@@ -39,19 +40,19 @@ class Aligner:
         self.lexicon, self.moves, self.step, self.typical = lexicon, moves, step, typical
         self.certainty = certainty
 
-    def __call__(self, name: str, layout: Layout, scores: Floats) -> Alignment | None:
-        """Return the alignment of an utterance with these scores, (T, E), which are overwritten; None: impossible."""
-        way = best(layout.graph, self.moves, scores)
+    def __call__(self, name: str, layout: Layout, scored: Scored) -> Alignment | None:
+        """Return the alignment of an utterance with these scores; None: impossible."""
+        way = best(layout.graph, self.moves, scored)
         if not way.log_joint > -np.inf:
             return None
         piece = layout.piece_of[way.nodes]
         units = _runs(piece)
-        log_evidence = posterior(layout.graph, self.moves, scores.copy(), _no_spans(scores)).log_evidence
-        scores *= self.certainty.scale
-        linear = self._linear(layout, piece, scores) if self._varies(layout) else None
+        log_evidence = evidence(layout.graph, self.moves, scored)
+        scaled = scored.scaled(self.certainty.scale)
+        linear = self._linear(layout, piece, scaled) if self._varies(layout) else None
         spans = np.stack([_word_spans(layout, piece), _spans(layout, piece), np.stack([way.nodes, way.nodes + 1], 1)])
         shifted, mean = self._shifts(spans)
-        held = posterior(layout.graph, self.certainty.scale * self.moves, scores, shifted)
+        held = posterior(layout.graph, self.certainty.scale * self.moves, scaled, shifted)
         sums = [_cumulative(way.log_probability), *(_cumulative(row) for row in mean(held.held))]
         sd = _spread(held)
         inner, firsts = (sd, None) if linear is None else linear
@@ -64,10 +65,10 @@ class Aligner:
             tuple(self._words(layout, piece, spans[0], words)),
             tuple(self._units(layout, piece, units, firsts, parts)),
             tuple(self._states(layout, piece, units, firsts, way, states)),
-            len(scores) * self.step,
+            scored.n_frames * self.step,
             way.log_joint,
             log_evidence,
-            self.typical.surprise(log_evidence / len(scores)),
+            self.typical.surprise(log_evidence / scored.n_frames),
         )
 
     def _shifts(self, spans: NDArray[np.int64]) -> tuple[NDArray[np.int64], Callable[[Floats], Floats]]:
@@ -133,12 +134,12 @@ class Aligner:
     def _varies(self, layout: Layout) -> bool:
         return any(word in self.lexicon.first_way for word in layout.words)
 
-    def _linear(self, layout: Layout, piece: NDArray[np.int64], scores: Floats) -> tuple[Floats, list[int]]:
+    def _linear(self, layout: Layout, piece: NDArray[np.int64], scored: Scored) -> tuple[Floats, list[int]]:
         """Return the spread of the bounds of nodes given the pronunciations on the best path, and each unit's first."""
         taken = [layout.pieces[piece[first]] for first, _ in _runs(piece)]
         plain = Lexicon(self.lexicon.units, self.lexicon.n_states)
         only = plain.layout([self.lexicon.units[part.unit] for part in taken])
-        held = posterior(only.graph, self.certainty.scale * self.moves, scores.copy(), _no_spans(scores))
+        held = posterior(only.graph, self.certainty.scale * self.moves, scored)
         return _spread(held), [part.first for part in only.pieces]
 
 
@@ -176,10 +177,6 @@ class _Measured(NamedTuple):
         """Return the standard deviation of a boundary, in frames; the ends of a recording are known."""
         sd = float(self.sd[node])
         return self.certainty.spread(sd) if inside else sd
-
-
-def _no_spans(scores: Floats) -> NDArray[np.int64]:
-    return np.zeros((0, len(scores), 2), dtype=np.int64)
 
 
 def _cumulative(values: Floats) -> list[float]:

@@ -40,6 +40,7 @@ from halfseen.runners import runner
 from halfseen.seeds import child, seed_of
 from halfseen.structures.independent import Independent
 from halfseen.structures.transcript import LeftRight, best
+from halfseen.structures.transcript_passes import Scored
 
 log = logging.getLogger("halfseen")
 
@@ -537,7 +538,7 @@ class TranscriptAligner(Estimator):
             for i, end in enumerate(last.tolist()):
                 b = chunk.first + i
                 own = np.ascontiguousarray(scores[end - int(chunk.blocks.lengths[i]) : end])
-                one = aligner(corpus.names[b], layouts[b], own)
+                one = aligner(corpus.names[b], layouts[b], Scored.of(own))
                 if one is None:
                     raise DataError(
                         f"{corpus.names[b]} has probability zero under the model in every segmentation. "
