@@ -222,7 +222,7 @@ def test_captions_are_read_from_both_forms(tmp_path):
     (tmp_path / "b.vtt").write_text(
         "WEBVTT - a title\n\nNOTE not\nshown\n\nid-1\n00:01.500 --> 00:02.250 align:start\n<v Ann>Hello\n<i>there</i>\n"
     )
-    assert hs.read_captions(tmp_path / "b.vtt") == [Caption(1.5, 2.25, "Hello there")]
+    assert hs.read_captions(tmp_path / "b.vtt") == [Caption(1.5, 2.25, "Hello\nthere")]
 
 
 @pytest.mark.parametrize(
@@ -354,7 +354,7 @@ def test_transcripts_of_every_kind_are_found(tmp_path):
 def test_folders_without_recordings_are_told(tmp_path):
     with pytest.raises(DataError, match="no recording"):
         hs.AudioFolder(tmp_path)
-    with pytest.raises(DataError, match="no such folder"):
+    with pytest.raises(DataError, match="no such file or folder"):
         hs.AudioFolder(tmp_path / "nowhere")
 
 

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from halfseen.data import Source, frame_from_dict
 from halfseen.families.transcript.written import files
+from halfseen.families.transcript.written.cues import Rules
+from halfseen.families.transcript.written.tokens import Token, text_of
 
 
 class Segment(NamedTuple):
@@ -22,6 +24,7 @@ class Segment(NamedTuple):
     confidence : float           mean over its frames of the probability that they belong to it
     start_sd, end_sd : float     posterior standard deviation of its start and end
     word : int                   index of its word in the transcript; -1 for a pause
+    text : str                   of a word: as it is written, with its punctuation; "" where that is not known
     """
 
     name: str
@@ -32,6 +35,7 @@ class Segment(NamedTuple):
     start_sd: float
     end_sd: float
     word: int
+    text: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +51,7 @@ class Alignment:
     loglik : float               of the features, over all paths
     surprise : float             how far its log-likelihood per frame is below that of the training data, in robust
                                  standard deviations: above 5 the transcript is probably wrong
+    tokens : tuple of Token      the words as they are written, with their lines and sentences; empty if not known
     """
 
     name: str
@@ -57,6 +62,21 @@ class Alignment:
     log_probability: float
     loglik: float
     surprise: float
+    tokens: tuple[Token, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The transcript as it is written; its words if that is not known."""
+        return text_of(self.tokens) if self.tokens else " ".join(part.name for part in self.words)
+
+    def with_text(self, tokens: Sequence[Token], name: str) -> Alignment:
+        """Return the alignment under another name, with the text of its words if it is of these."""
+        if any(
+            part.word >= len(tokens) or tokens[part.word].word != part.name for part in self.words if part.word >= 0
+        ):
+            return replace(self, name=name)
+        words = tuple(part._replace(text=tokens[part.word].text) if part.word >= 0 else part for part in self.words)
+        return replace(self, name=name, words=words, tokens=tuple(tokens))
 
     def tier(self, level: str) -> tuple[Segment, ...]:
         """Return the segments of "words", "units" or "states"."""
@@ -64,9 +84,19 @@ class Alignment:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: what a JSON file holds."""
-        own = {name: getattr(self, name) for name in ("name", "duration", "log_probability", "loglik", "surprise")}
-        levels = {level: [part._asdict() for part in self.tier(level)] for level in ("words", "units")}
-        return {**own, **levels}
+        own = {
+            name: getattr(self, name) for name in ("name", "duration", "log_probability", "loglik", "surprise", "text")
+        }
+        words = [self._placed(part) for part in self.words]
+        units = [{name: value for name, value in part._asdict().items() if name != "text"} for part in self.units]
+        return {**own, "words": words, "units": units}
+
+    def _placed(self, part: Segment) -> dict[str, Any]:
+        """Return a word as plain values, with its line and sentence if they are known."""
+        if not self.tokens or part.word < 0:
+            return part._asdict()
+        token = self.tokens[part.word]
+        return {**part._asdict(), "line": token.line, "sentence": token.sentence}
 
     def shifted(self, offset: float) -> Alignment:
         """Return the alignment with `offset` added to all times: for an utterance that begins later in a recording."""
@@ -78,13 +108,17 @@ class Alignment:
         )
         return replace(self, words=words, units=units, states=states, duration=self.duration + offset)
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write a file by its extension: .TextGrid (tiers words and phones), .json, .csv, .srt or .vtt."""
-        files.write(path, [self])
+    def write(self, path: str | os.PathLike[str], **rules: float) -> None:
+        """Write a file by its extension.
+
+        Extensions are .srt, .vtt, .words.vtt (with the time of each word), .TextGrid, .eaf (ELAN), .json, .csv and
+        .ctm. `rules` are those of captions: line_length, lines, speed, shortest, longest, gap, pause; see `Rules`.
+        """
+        files.write(path, [self], rules=Rules(**rules))
 
 
 def table_of(alignments: Sequence[Alignment], level: str, like: Source | None) -> Any:
     """Return segments of all utterances as a table, in the container of the training data."""
     rows = [(found.name, *part) for found in alignments for part in found.tier(level)]
-    columns = ("utterance", *Segment._fields)
+    columns = ("utterance", *(field for field in Segment._fields if field != "text" or any(row[-1] for row in rows)))
     return frame_from_dict({name: [row[i] for row in rows] for i, name in enumerate(columns)}, like)

@@ -30,6 +30,7 @@ from halfseen.families.transcript.dictionary import read_dictionary
 from halfseen.families.transcript.estimator import TranscriptAligner
 from halfseen.families.transcript.recordings import MEMORY, AudioFolder, Recording
 from halfseen.families.transcript.written.files import FORMATS, write
+from halfseen.families.transcript.written.rough import retimed
 
 SILENCE = "sil"
 SHOWN = ("start", "end", "log_probability", "confidence", "start_sd", "end_sd")
@@ -221,8 +222,7 @@ def _align_audio(model: TranscriptAligner, reading: Mapping[str, Any], request: 
     for listed in by_file:
         for path in _targets(output, listed[0][0], request["format"]):
             path.parent.mkdir(parents=True, exist_ok=True)
-            texts = None if listed[0][0].end is None else [recording.text for recording, _ in listed]
-            write(path, [one for _, one in listed], texts)
+            write(path, [one for _, one in listed], retimed(listed), media=listed[0][0].path)
     console.note(f"{len(by_file)} recording{'s' if len(by_file) != 1 else ''} aligned: {output}")
 
 

@@ -527,7 +527,8 @@ class TranscriptAligner(Estimator):
             return found
         for b, aligned in zip(np.flatnonzero(kept).tolist(), self._aligned(corpus, layouts), strict=True):
             found[b] = aligned
-        return found
+        with_text = getattr(features, "with_text", None)  # recordings know the text of their words
+        return found if with_text is None else with_text(found)
 
     def _aligned(self, corpus: Corpus, layouts: Sequence[Layout]) -> list[Alignment]:
         moves = self._model.prepare(self._params)["moves"][0]

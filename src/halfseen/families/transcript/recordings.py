@@ -1,7 +1,7 @@
 """Folders of recordings with their transcripts.
 
     corpus/anna/one.wav   corpus/anna/one.txt      a transcript: .txt, .lab, .TextGrid, .srt or .vtt of the same name
-    corpus/ben/two.wav    corpus/ben/two.TextGrid  folders are speakers
+    corpus/ben/two.flac   corpus/ben/two.TextGrid  folders are speakers
 
 With captions (.srt, .vtt) every caption is an utterance: the sound around its time.
 """
@@ -13,17 +13,21 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.data.encodings import read_text
-from halfseen.errors import DataError
+from halfseen.errors import DataError, ParameterError
 from halfseen.families.transcript.sound.features import STEP, mfcc
-from halfseen.families.transcript.sound.wav import read_wav
-from halfseen.families.transcript.written.captions import read_captions
+from halfseen.families.transcript.sound.files import SOUNDS, read_sound
+from halfseen.families.transcript.written.captions import Caption, read_captions
 from halfseen.families.transcript.written.textgrid import read_textgrid
+from halfseen.families.transcript.written.tokens import Token, tokens_of, words_of
+
+if TYPE_CHECKING:
+    from halfseen.families.transcript.alignment import Alignment
 
 __all__ = ["AudioFolder", "Recording", "words_of"]
 
@@ -32,7 +36,6 @@ TIERS = ("words", "word", "transcript", "utterance", "phones", "phone")  # of a 
 MEMORY = 1 << 29  # bytes of features to cache; others are computed again in every pass
 QUIET = 0.15  # of the range of the log-energy, above its lowest frames
 AROUND = 0.5  # seconds of sound that a caption gets on both sides, at most to the middle of the adjacent pause
-EDGES = '.,;:!?"“”„()[]{}«»…—–-*_/\\'
 
 
 class Recording(NamedTuple):
@@ -47,6 +50,8 @@ class Recording(NamedTuple):
     start : float             seconds at which it begins in the file
     end : float or None       and ends; None: at the end of the file
     text : str                the transcript as written in the file
+    tokens : tuple of Token   the words with their text, lines and sentences
+    transcript : Path or None the file of the transcript
     """
 
     name: str
@@ -56,6 +61,16 @@ class Recording(NamedTuple):
     start: float = 0.0
     end: float | None = None
     text: str = ""
+    tokens: tuple[Token, ...] = ()
+    transcript: Path | None = None
+
+    @classmethod
+    def of(
+        cls, name: str, path: Path, text: str, known: Collection[str] | None, speaker: str, **more: Any
+    ) -> Recording:
+        """Return an utterance with the words of a text."""
+        tokens = tokens_of(text, known)
+        return cls(name, path, tuple(token.word for token in tokens), speaker, text=text, tokens=tokens, **more)
 
 
 class AudioFolder(Sequence[NDArray[np.float64]]):
@@ -66,10 +81,11 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
 
     Parameters
     ----------
-    folder : path             a folder, or one WAV file
-    transcripts : mapping, optional
+    folder : path
+        A folder, or one sound file: WAV, and with the library soundfile FLAC, OGG, MP3 and others.
+    transcripts : mapping or path, optional
         Transcripts by the name of the recording ("anna/one", with or without .wav), instead of files next to them.
-        The name may be without its folder ("one") if it is unique.
+        The name may be without its folder ("one") if it is unique. For one sound file: the file of its transcript.
     words : collection, optional
         Known words, such as a pronunciation dictionary: they define the spelling ("Don't" may be "don't").
     tier : str, optional
@@ -100,7 +116,7 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
         self,
         folder: str | os.PathLike[str],
         *,
-        transcripts: Mapping[str, str] | None = None,
+        transcripts: Mapping[str, str] | str | os.PathLike[str] | None = None,
         words: Collection[str] | None = None,
         tier: str | None = None,
         needs_text: bool = True,
@@ -110,18 +126,30 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
     ) -> None:
         self.folder, self.step, self.deltas, self.memory = Path(folder), step, deltas, memory
         self.without_text: list[str] = []
-        self._given = None if transcripts is None else dict(transcripts)
+        self._given = self._read_given(transcripts)
         self.recordings = list(self._found(words, tier, needs_text))
         if not self.recordings:
             lacking = self._no_transcripts_message() if self.without_text else ""
-            raise DataError(f"{self.folder}: no recording (.wav) with a transcript was found.{lacking}")
+            kinds = ", ".join(SOUNDS[:4])
+            raise DataError(f"{self.folder}: no recording ({kinds}) with a transcript was found.{lacking}")
         self._kept: dict[int, NDArray[np.float64]] = {}
         self._size = 0
         self._means: dict[str, NDArray[np.float64]] = {}
 
+    def _read_given(self, transcripts: Any) -> dict[str, str] | Path | None:
+        """Return transcripts by name, or the file of one."""
+        if not isinstance(transcripts, str | os.PathLike):
+            return None if transcripts is None else dict(transcripts)
+        if self.folder.is_dir():
+            raise ParameterError(
+                f"transcripts={os.fspath(transcripts)!r} is one file, but {self.folder} is a folder. Give a mapping "
+                "from names of recordings to transcripts, or put a transcript of the same name beside each recording."
+            )
+        return Path(transcripts)
+
     def _no_transcripts_message(self) -> str:
         """Return why no recording has a transcript."""
-        if self._given is None:
+        if not isinstance(self._given, dict):
             return f" {len(self.without_text)} have no {', '.join(TEXTS)} next to them."
         given, without = (", ".join(map(repr, list(names)[:3])) for names in (self._given, self.without_text))
         return f" Transcripts: {given}; recordings: {without}."
@@ -135,6 +163,11 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
     def transcripts(self) -> list[tuple[str, ...]]:
         """The transcript of each utterance."""
         return [found.words for found in self.recordings]
+
+    def with_text(self, alignments: Sequence[Alignment | None]) -> list[Alignment | None]:
+        """Return alignments of all utterances with their names and text; `TranscriptAligner.align` calls it."""
+        pairs = zip(alignments, self.recordings, strict=True)
+        return [None if one is None else one.with_text(found.tokens, found.name) for one, found in pairs]
 
     def __len__(self) -> int:
         return len(self.recordings)
@@ -186,39 +219,37 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
 
     def _found(self, known: Collection[str] | None, tier: str | None, needs_text: bool) -> Iterator[Recording]:
         if not self.folder.exists():
-            raise DataError(f"{self.folder}: there is no such folder.")
+            raise DataError(f"{self.folder}: there is no such file or folder.")
         root = self.folder.parent if self.folder.is_file() else self.folder
-        waves = [self.folder] if self.folder.is_file() else sorted(_waves(self.folder))
-        bare = Counter(path.name for path in waves)
-        for path in waves:
+        sounds = [self.folder] if self.folder.is_file() else sorted(_sounds(self.folder))
+        bare = Counter(path.name for path in sounds)
+        _check_names(sounds)
+        for path in sounds:
             inside = path.relative_to(root)
             name = inside.with_suffix("").as_posix()
             speaker = inside.parent.as_posix() if len(inside.parts) > 1 else name
-            if self._given is not None:
+            if isinstance(self._given, Path):
+                yield from _transcribed(name, path, self._given, speaker, known, tier)
+            elif self._given is not None:
                 transcript = self._given.get(name, self._given.get(inside.as_posix()))
                 if transcript is None and bare[path.name] == 1:  # not one for two speakers
                     transcript = self._given.get(path.name, self._given.get(path.stem))
                 if transcript is None:
                     self.without_text.append(name)
                 if transcript is not None or not needs_text:
-                    yield Recording(name, path, words_of(transcript or "", known), speaker, text=transcript or "")
-                continue
-            text = next((path.with_suffix(end) for end in TEXTS if path.with_suffix(end).exists()), None)
-            if text is None:
+                    yield Recording.of(name, path, transcript or "", known, speaker)
+            elif (text := _beside(path)) is not None:
+                yield from _transcribed(name, path, text, speaker, known, tier)
+            else:
                 self.without_text.append(name)
                 if not needs_text:
                     yield Recording(name, path, (), speaker)
-            elif text.suffix in (".srt", ".vtt"):
-                yield from _captioned(name, path, text, speaker, known)
-            else:
-                transcript = _transcript_of(text, tier)
-                yield Recording(name, path, words_of(transcript, known), speaker, text=transcript)
 
 
 @lru_cache(maxsize=1)
 def _loaded(path: Path, changed: int) -> tuple[NDArray[np.float64], int]:
     """Return the sound of a file as it was last `changed`; cached because all captions of a file use it."""
-    return read_wav(path)
+    return read_sound(path)
 
 
 def _clip(found: Recording) -> tuple[NDArray[np.float64], int]:
@@ -230,48 +261,68 @@ def _clip(found: Recording) -> tuple[NDArray[np.float64], int]:
     return clip, rate
 
 
-def _waves(folder: Path) -> Iterator[Path]:
-    return (path for path in folder.rglob("*") if path.suffix.lower() == ".wav")
+def _sounds(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.rglob("*") if path.suffix.lower() in SOUNDS)
+
+
+def _check_names(sounds: Sequence[Path]) -> None:
+    """Refuse recordings whose names differ in their extensions only: they would have one transcript and one result."""
+    seen: dict[Path, Path] = {}
+    for path in sounds:
+        other = seen.setdefault(path.with_suffix(""), path)
+        if other != path:
+            raise DataError(f"{other} and {path.name} have the same name. Keep one of them, or rename one.")
+
+
+def _beside(path: Path) -> Path | None:
+    """Return the transcript next to a recording."""
+    return next((path.with_suffix(end) for end in TEXTS if path.with_suffix(end).exists()), None)
+
+
+def _transcribed(
+    name: str, path: Path, text: Path, speaker: str, known: Collection[str] | None, tier: str | None
+) -> Iterator[Recording]:
+    """Yield the utterances of a recording whose transcript is in a file."""
+    if not text.exists():
+        raise DataError(f"{text}: there is no such file of a transcript.")
+    if text.suffix.lower() in (".srt", ".vtt"):
+        yield from _captioned(name, path, text, speaker, known)
+        return
+    if text.suffix.lower() not in (ending.lower() for ending in TEXTS):
+        raise DataError(f"{text}: a transcript is one of {', '.join(TEXTS)}.")
+    found = Recording.of(name, path, _transcript_of(text, tier), known, speaker, transcript=text)
+    if not found.words and found.text.strip():
+        raise DataError(f"{text}: the transcript has no words that are spoken: {found.text.strip()!r:.60}.")
+    yield found
 
 
 def _transcript_of(path: Path, tier: str | None) -> str:
-    """Return the text of a transcript file."""
+    """Return the text of a transcript file; the intervals of a TextGrid are lines if most are of several words."""
     if path.suffix.lower() != ".textgrid":
-        return " ".join(read_text(path).split())
+        return read_text(path)
     tiers = read_textgrid(path)
     chosen = tier if tier is not None else next((name for name in TIERS if name in tiers), next(iter(tiers), None))
     if chosen is None or chosen not in tiers:
         raise DataError(f"{path}: there is no tier {chosen!r}. Tiers: {', '.join(tiers) or 'none'}.")
-    return " ".join(interval.text.strip() for interval in tiers[chosen] if interval.text.strip())
+    texts = [interval.text.strip() for interval in tiers[chosen] if interval.text.strip()]
+    return ("\n" if 2 * sum(" " in text for text in texts) > len(texts) else " ").join(texts)
 
 
 def _captioned(name: str, path: Path, text: Path, speaker: str, known: Collection[str] | None) -> Iterator[Recording]:
-    """Yield an utterance for each caption: its time, and up to half of the adjacent pauses."""
+    """Yield an utterance for each caption with words: its time, and up to half of the adjacent pauses."""
     captions = sorted(read_captions(text))
-    for i, (start, end, transcript) in enumerate(captions):
-        words = words_of(transcript, known)
-        if not words:
-            continue
-        before = captions[i - 1].end if i else -np.inf
-        after = captions[i + 1].start if i + 1 < len(captions) else np.inf
-        low = max(start - AROUND, min((before + start) / 2, start), 0.0)
-        high = min(end + AROUND, max((after + end) / 2, end))
-        yield Recording(f"{name}#{i + 1}", path, words, speaker, low, high, transcript)
+    for i, caption in enumerate(captions):
+        low, high = _around(captions, i)
+        more = {"start": low, "end": high, "transcript": text}
+        found = Recording.of(f"{name}#{i + 1}", path, caption.text, known, speaker, **more)
+        if found.words:
+            yield found
 
 
-def words_of(text: str, known: Collection[str] | None = None) -> tuple[str, ...]:
-    r"""Return the words of a text, spelled as in the dictionary; without one, in lower case without punctuation.
-
-    Examples
-    --------
-    >>> words_of('"Don\'t," she said.', {"don't", "SHE"})
-    ("don't", 'SHE', 'said')
-    """
-    found = []
-    for token in text.replace("’", "'").split():
-        bare = token.strip(EDGES)
-        forms = (token, bare, bare.lower(), bare.upper(), bare.strip("'").lower(), bare.strip("'").upper())
-        word = next((form for form in forms if known and form in known), bare.lower())
-        if word:
-            found.append(word)
-    return tuple(found)
+def _around(captions: Sequence[Caption], i: int) -> tuple[float, float]:
+    """Return the time in which the words of a caption are sought."""
+    start, end, _ = captions[i]
+    before = captions[i - 1].end if i else -np.inf
+    after = captions[i + 1].start if i + 1 < len(captions) else np.inf
+    low = max(start - AROUND, min((before + start) / 2, start), 0.0)
+    return low, min(end + AROUND, max((after + end) / 2, end))

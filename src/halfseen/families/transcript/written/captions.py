@@ -16,12 +16,13 @@ __all__ = ["Caption", "read_captions", "write_captions"]
 
 TIME = r"(?:(\d{1,6}):)?(\d{1,2}):(\d{1,2})[,.](\d{1,3})"
 TIMES = re.compile(rf"(?<![\d:]){TIME}\s*+-->\s*+{TIME}(?!\d)")
-MARKUP = re.compile(r"<[^<>]*+>|\{\\[^{}]*+\}|&nbsp;")  # each letter is looked at once
-ENTITIES = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
+BREAK = re.compile(r"<br\s*+/?>")
+MARKUP = re.compile(r"<[^<>]*+>|\{\\[^{}]*+\}")  # each letter is looked at once
+ENTITIES = (("&nbsp;", " "), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
 
 
 class Caption(NamedTuple):
-    """A text that is shown from `start` to `end`, in seconds."""
+    """A text that is shown from `start` to `end`, in seconds; it may have several lines."""
 
     start: float
     end: float
@@ -50,13 +51,18 @@ def read_captions(path: str | os.PathLike[str]) -> list[Caption]:
         start, end = _seconds(times.groups()[:4]), _seconds(times.groups()[4:])
         if end < start:
             raise DataError(f"{where}: a caption ends before it begins: {lines[at]!r:.80}.")
-        words = MARKUP.sub(" ", " ".join(lines[at + 1 :]))
-        for entity, character in ENTITIES:
-            words = words.replace(entity, character)
-        found.append(Caption(start, end, " ".join(words.split())))
+        found.append(Caption(start, end, _plain("\n".join(lines[at + 1 :]))))
     if not found:
         raise DataError(f"{os.fspath(path)}: there is no caption in it: no line with -->.")
     return found
+
+
+def _plain(shown: str) -> str:
+    """Return a text without markup and entities; its lines are kept, those without text left out."""
+    shown = MARKUP.sub("", BREAK.sub("\n", shown))
+    for entity, character in ENTITIES:
+        shown = shown.replace(entity, character)
+    return "\n".join(" ".join(line.split()) for line in shown.splitlines() if line.strip())
 
 
 def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
@@ -75,21 +81,27 @@ def _seconds(parts: Sequence[str | None]) -> float:
     return int(hours or 0) * 3600 + int(minutes or 0) * 60 + int(seconds or 0) + float(f"0.{fraction}")
 
 
-def write_captions(path: str | os.PathLike[str], captions: Sequence[Caption]) -> None:
-    """Write captions: WebVTT to a name that ends in .vtt, else SRT."""
+def write_captions(path: str | os.PathLike[str], captions: Sequence[Caption], marked: bool = False) -> None:
+    """Write captions: WebVTT to a name that ends in .vtt, else SRT. Text of WebVTT with markup is `marked`."""
     vtt = os.fspath(path).lower().endswith(".vtt")
     blocks = ["WEBVTT"] if vtt else []
     for number, (start, end, text) in enumerate(captions, start=1):
-        times = f"{_clock(start, vtt)} --> {_clock(end, vtt)}"
-        shown = text
-        for entity, character in reversed(ENTITIES) if vtt else ():
-            shown = shown.replace(character, entity)
+        times = f"{clock(start, vtt)} --> {clock(end, vtt)}"
+        shown = escaped(text) if vtt and not marked else text
         blocks.append(f"{times}\n{shown}" if vtt else f"{number}\n{times}\n{shown}")
     with whole_file(Path(path)) as file:
         file.write(("\n\n".join(blocks) + "\n").encode())
 
 
-def _clock(seconds: float, vtt: bool) -> str:
+def escaped(text: str) -> str:
+    """Return a text as WebVTT has it."""
+    for entity, character in reversed(ENTITIES[1:]):
+        text = text.replace(character, entity)
+    return text
+
+
+def clock(seconds: float, vtt: bool) -> str:
+    """Return a time as captions have it."""
     thousandths = round(seconds * 1000)
     hours, rest = divmod(thousandths, 3_600_000)
     minutes, rest = divmod(rest, 60_000)
