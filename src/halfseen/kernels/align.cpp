@@ -7,6 +7,8 @@
 #include <limits>
 #include <vector>
 
+#include "pick.hpp"
+
 namespace halfseen {
 
 namespace {
@@ -28,8 +30,7 @@ struct Row {
     double operator[](std::int64_t j) const { return data[j - low]; }
 };
 
-// log of the sum, or the largest, of what the arcs into node j bring.
-template <bool BEST>
+// log of the sum of what the arcs into node j bring.
 inline double brought(const AlignGraph& graph, std::int64_t j, const Row& past) {
     double top = -INF, rest = 0;
     for (std::int64_t a = graph.firsts[j], last = graph.firsts[j + 1]; a < last; ++a) {
@@ -37,47 +38,14 @@ inline double brought(const AlignGraph& graph, std::int64_t j, const Row& past) 
         if (!past.has(from)) continue;
         const double value = past[from] + graph.logs[a];
         if (value > top) {
-            if (!BEST && top - value > NOTHING) rest = (1.0 + rest) * std::exp(top - value);
+            if (top - value > NOTHING) rest = (1.0 + rest) * std::exp(top - value);
             else rest = 0;
             top = value;
-        } else if (!BEST && value - top > NOTHING) {
+        } else if (value - top > NOTHING) {
             rest += std::exp(value - top);
         }
     }
     return rest > 0 ? top + std::log1p(rest) : top;
-}
-
-// Compute row r from the one before; return what it was lowered by.
-template <bool BEST>
-double step(const AlignGraph& graph, Span<const std::int64_t> owner, const double* own, std::size_t r,
-            Matrix<double> values) {
-    const Row past(graph, {values.data, values.rows, values.cols}, r - 1);
-    const std::int64_t low = graph.band[r][0], high = graph.band[r][1];
-    double* out = values[r];
-    double top = -INF;
-    bool whole = true;
-    for (std::int64_t j = low; j < high; ++j) {
-        const double score = own ? own[owner[j]] : 0.0;
-        whole &= score == score;
-        double value = brought<BEST>(graph, j, past) + score;
-        if (!(value == value)) value = -INF;
-        out[j - low] = value;
-        top = std::max(top, value);
-    }
-    if (!whole) return std::numeric_limits<double>::quiet_NaN();
-    if (top != -INF && top != 0)
-        for (std::int64_t j = 0; j < high - low; ++j) out[j] -= top;
-    return top;
-}
-
-template <bool BEST>
-double forward(const AlignGraph& graph, Span<const std::int64_t> owner, Matrix<const double> scores, double level,
-               Matrix<double> values) {
-    for (std::size_t r = 1; r < graph.band.rows; ++r) {
-        level += step<BEST>(graph, owner, r <= scores.rows ? scores[r - 1] : nullptr, r, values);
-        if (!(level > -INF)) return level;
-    }
-    return level;
 }
 
 // Return the arc by which node j was reached: the best, or that at `share` of their probabilities.
@@ -103,10 +71,17 @@ std::int64_t chosen(const AlignGraph& graph, std::int64_t j, const Row& past, do
 
 }  // namespace
 
+#define HALFSEEN_DECLARE(isa)                                                                                        \
+    namespace isa {                                                                                                  \
+    double align_forward(const AlignGraph&, Span<const std::int64_t>, Matrix<const double>, bool, double,            \
+                         Matrix<double>);                                                                            \
+    }
+HALFSEEN_FOR_EACH_ISA(HALFSEEN_DECLARE)
+#undef HALFSEEN_DECLARE
+
 double align_forward(const AlignGraph& graph, Span<const std::int64_t> owner, Matrix<const double> scores, bool best,
                      double level, Matrix<double> values) {
-    return best ? forward<true>(graph, owner, scores, level, values)
-                : forward<false>(graph, owner, scores, level, values);
+    HALFSEEN_PICK(align_forward(graph, owner, scores, best, level, values));
 }
 
 void align_back(const AlignGraph& graph, Span<const std::int64_t> owner, Matrix<const double> values, double outer,
@@ -134,7 +109,7 @@ void align_back(const AlignGraph& graph, Span<const std::int64_t> owner, Matrix<
                 times[0][j] += used;
                 times[1][j] += double(2 * (first + std::int64_t(r)) - 1) * used;
             }
-            const double all = brought<false>(graph, j, past);
+            const double all = brought(graph, j, past);
             for (std::int64_t a = graph.firsts[j]; a < graph.firsts[j + 1]; ++a) {
                 const std::int64_t from = graph.source[a];
                 if (!past.has(from)) continue;
