@@ -15,9 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 import halfseen as hs
+from halfseen.families.transcript.phones import FESTIVAL, SIL, espeak_table
 from tests.espeak import speaker
-
-SIL = "SIL"
 
 
 class Part(NamedTuple):
@@ -37,27 +36,11 @@ class Spoken(NamedTuple):
     parts: list[Part]
 
 
-# Mnemonics of espeak-ng's English voices. R-coloured vowels differ: `RHOTIC` voices pronounce the r.
-ESPEAK = {
-    "@": "AH", "@-": "AH", "@2": "AH", "a#": "AH", "V": "AH", "I": "IH", "I2": "IH", "I#": "IH", "i": "IY", "i:": "IY", "E": "EH",
-    "a": "AE", "aa": "AE", "0": "AA", "A:": "AA", "O2": "AO", "O:": "AO", "U": "UH", "u:": "UW", "oU": "OW",
-    "eI": "EY", "aI": "AY", "aI2": "AY", "aU": "AW", "OI": "OY", "@L": "AH L", "3:": "ER", "p": "P", "b": "B",
-    "t": "T", "t#": "T", "t2": "T", "t[": "T", "d": "D", "k": "K", "g": "G", "tS": "CH", "dZ": "JH", "f": "F", "v": "V",
-    "T": "TH", "D": "DH", "s": "S", "z": "Z", "S": "SH", "Z": "ZH", "h": "HH", "m": "M", "n": "N", "n-": "N",
-    "N": "NG", "l": "L", "r": "R", "r-": "R", "j": "Y", "w": "W", "w#": "W", "?": "T", "x": "K",
-}  # fmt: skip
-COLOURED = {"3": "AH", "A@": "AA", "O@": "AO", "o@": "AO", "i@": "IH AH", "i@3": "IH AH", "e@": "EH", "U@": "UH",
-            "aI@": "AY AH", "aI3": "AY AH", "VR": "AH", "IR": "IH"}  # fmt: skip
-RHOTIC = {**COLOURED, "3": "ER", "A@": "AA R", "O@": "AO R", "o@": "AO R", "i@3": "IH R", "e@": "EH R", "U@": "UH R",
-          "aI3": "AY ER", "VR": "AH R", "IR": "IH R"}  # fmt: skip
-CMU = {"AX": "AH", "PAU": SIL, "H#": SIL, "BRTH": SIL, "AXR": "ER", "DX": "T", "EL": "AH L", "EM": "AH M", "EN": "AH N"}
-
-
 def espeak(voice: str, rhotic: bool, **how: int) -> Callable[[str], Spoken]:
     """Return a voice of espeak-ng's library; `how` are its parameters."""
     say = speaker(voice)
     assert say is not None, f"espeak-ng has no voice {voice}; install it, on Debian: apt-get install espeak-ng"
-    table = {**ESPEAK, **(RHOTIC if rhotic else COLOURED)}
+    table = espeak_table(rhotic)
 
     def spoken(text: str) -> Spoken:
         said = say(text, **how)
@@ -115,5 +98,5 @@ def _parts(ends: Sequence[tuple[str, float]]) -> Iterator[Part]:
     start = 0.0
     for name, end in ends:
         if end > start:
-            yield Part(tuple(CMU.get(name.upper(), name.upper()).split()), start, end)
+            yield Part(tuple(FESTIVAL.get(name.upper(), name.upper()).split()), start, end)
         start = end
