@@ -1,5 +1,5 @@
 // Lines over a number (iterations, costs): a thin wrapper of uPlot that follows the style sheet, dark mode and its width.
-import { html, useEffect, useRef } from "../lib.js";
+import { html, useLayoutEffect, useRef } from "../lib.js";
 import uPlot from "../vendor/uplot.js";
 import { number } from "../format.js";
 import { tickText } from "./axis.js";
@@ -88,7 +88,7 @@ export function Chart({ lines, x = "", y = "", label, height = 260, rangeX, rang
   const width = useWidth(box);
   const dark = useDark();
   const shape = JSON.stringify([lines.map((line) => [line.name, line.pale, line.dash, line.width, line.dots]), x, y, dots, Boolean(rangeX), Boolean(rangeY)]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const read = (u) => {
       if (words.current) words.current.textContent = readout(u, now.current);
     };
@@ -100,9 +100,9 @@ export function Chart({ lines, x = "", y = "", label, height = 260, rangeX, rang
       plot.current = null;
     };
   }, [shape, height]);
-  useEffect(() => plot.current?.setSize({ width, height }), [width, height]);
-  useEffect(() => plot.current?.setData(aligned(lines)), [lines, rangeX?.join(), rangeY?.join()]);
-  useEffect(() => plot.current?.redraw(false, true), [dark, JSON.stringify(marks), lines.map((line) => line.colour).join()]);
+  useLayoutEffect(() => plot.current?.setSize({ width, height }), [width, height]);
+  useLayoutEffect(() => plot.current?.setData(aligned(lines)), [lines, rangeX?.join(), rangeY?.join()]);
+  useLayoutEffect(() => plot.current?.redraw(false, true), [dark, JSON.stringify(marks), lines.map((line) => line.colour).join()]);
   return html`<div class="chart">
     ${y && html`<span class="axis" aria-hidden="true">${y}</span>`}
     <div class="picture" ref=${box} role="img" aria-label=${label}></div>

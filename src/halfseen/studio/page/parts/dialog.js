@@ -1,9 +1,9 @@
 // A dialog in front of the page: the browser's own, so that focus stays inside and Escape closes it.
-import { html, useEffect, useRef } from "../lib.js";
+import { html, useLayoutEffect, useRef } from "../lib.js";
 
 export function Dialog({ open, close, title, children, wide }) {
   const ref = useRef(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const dialog = ref.current;
     if (open && dialog && !dialog.open) dialog.showModal();
     return () => dialog?.open && dialog.close();

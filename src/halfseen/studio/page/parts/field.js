@@ -1,5 +1,6 @@
 // Controls of forms, each with its label, help and error; and what a view says when a question failed or waits.
 import { html, useEffect, useRef, useState } from "../lib.js";
+import { useDraft } from "./draft.js";
 
 let made = 0;
 const useId = () => useRef(`field-${++made}`).current;
@@ -29,21 +30,21 @@ export function Field({ label, help, error, wide, children: control }) {
 
 /** A field of text; onChange(value) when the user is done (Enter, or the focus leaves), onInput at every key. */
 export function TextField({ label, value, onChange, onInput, help, error, wide, type = "text", ...rest }) {
-  const [draft, setDraft] = useState(value ?? "");
-  useEffect(() => setDraft(value ?? ""), [value]);
+  const draft = useDraft(value);
   const done = () => {
-    if (onChange && String(draft) !== String(value ?? "")) onChange(draft);
+    draft.settle();
+    if (onChange && draft.text !== String(value ?? "")) onChange(draft.text);
   };
   const typed = (event) => {
-    setDraft(event.target.value);
+    draft.type(event.target.value);
     onInput?.(event.target.value);
   };
   const key = (event) => {
     if (event.key === "Enter") done();
-    if (event.key === "Escape") setDraft(value ?? "");
+    if (event.key === "Escape") draft.forget();
   };
   return html`<${Field} label=${label} help=${help} error=${error} wide=${wide}>
-    ${(own) => html`<input ...${own} ...${rest} type=${type} value=${draft} onInput=${typed} onBlur=${done} onKeyDown=${key} autocomplete="off" spellcheck=${false} />`}
+    ${(own) => html`<input ...${own} ...${rest} type=${type} value=${draft.text} onInput=${typed} onBlur=${() => draft.typing && done()} onKeyDown=${key} autocomplete="off" spellcheck=${false} />`}
   <//>`;
 }
 

@@ -1,5 +1,5 @@
 // Keys that work anywhere outside of fields, and the dialog that lists them.
-import { html, useEffect, useRef, useState } from "../lib.js";
+import { html, useLayoutEffect, useRef, useState } from "../lib.js";
 import { api } from "../api.js";
 import { go, here, parse } from "../route.js";
 import { find, stage } from "../stage.js";
@@ -40,7 +40,7 @@ export async function startFit(session) {
 export function useShortcuts({ session, help }) {
   const now = useRef({});
   now.current = { session, help };
-  useEffect(() => {
+  useLayoutEffect(() => {
     const press = (event) => {
       const { session: at, help: show } = now.current;
       if (event.defaultPrevented || event.altKey || event.metaKey || !at.state) return;

@@ -1,6 +1,7 @@
 // Fit: the choices of a fit, the fit as it runs, and how it ended.
 import { html, useEffect } from "../lib.js";
 import { useAct, useGet } from "../ask.js";
+import { here, parse } from "../route.js";
 import { Problem, Waiting } from "../parts/field.js";
 import { Form } from "./fit/form.js";
 import { Running } from "./fit/running.js";
@@ -28,7 +29,8 @@ export default function Fit({ state, route, go, api }) {
     const done = await setting.run(() => api.post("spec", { changes }));
     if (!done) return false;
     const { model: word, classes: range } = done.spec;
-    if ("model" in changes || "classes" in changes) go("fit", { model: word, classes: range });
+    const stays = ["", "fit"].includes(parse(here()).screen); // the user may have gone to another screen meanwhile
+    if (stays && ("model" in changes || "classes" in changes)) go("fit", { model: word, classes: range });
     return true;
   };
   const asked = options.answer?.options || [];

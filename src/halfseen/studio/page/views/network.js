@@ -1,5 +1,5 @@
 // A Bayesian network: a click on a state sets it as evidence, and the probabilities of all other states follow.
-import { html, useEffect, useRef, useState } from "../lib.js";
+import { html, useLayoutEffect, useRef, useState } from "../lib.js";
 import { usePost } from "../ask.js";
 import { count, number, percent } from "../format.js";
 import { Choices, Field, Problem, Waiting } from "../parts/field.js";
@@ -86,7 +86,7 @@ function Picture({ graph, marginals, prior, evidence, set, chosen, choose }) {
     choose(name);
     if (byKey) setJump({ name });
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (jump && variable?.name === jump.name) panel.current?.querySelector(".states button")?.focus();
   }, [jump, variable?.name]);
   const back = () => frame.current?.querySelector(".node.chosen")?.focus();

@@ -1,9 +1,10 @@
 // Sequences over time: probabilities of hidden states, the best path, values, and what is forecast after the last step.
-import { html, useEffect, useMemo, useRef, useState } from "../lib.js";
+import { html, useEffect, useMemo, useRef } from "../lib.js";
 import { usePost } from "../ask.js";
 import { count, listed, number, percent, shade } from "../format.js";
 import { Brush, keyed, LEAST, within, zoomed } from "../parts/brush.js";
 import { placesOf, timeText } from "../parts/clock.js";
+import { useFor } from "../parts/draft.js";
 import { Choices, Field, NumberField, Problem, TextField, Waiting } from "../parts/field.js";
 import { edgesOf, stacked } from "../parts/lanes.js";
 import { useWidth } from "../parts/measure.js";
@@ -95,10 +96,8 @@ function Choose({ known, chosen, find, change }) {
 
 /** A window that follows the hand at once, and the address when the hand rests. */
 function useWindow(asked, length, change) {
-  const [draft, setDraft] = useState(null);
+  const [draft, setDraft] = useFor(asked.window?.join(), null);
   const timer = useRef(0);
-  const key = asked.window?.join();
-  useEffect(() => setDraft(null), [key]);
   useEffect(() => () => clearTimeout(timer.current), []);
   const own = draft ?? (asked.window ? within(asked.window, length) : [0, length]);
   const keep = (next) => {
@@ -213,10 +212,9 @@ function pointAt(place, edges, after) {
 }
 
 function Chart({ layout, ranges, names, detail, after, label, own, length, set }) {
-  const [at, setAt] = useState(null);
+  const [at, setAt] = useFor(detail, null);
   const n = detail.steps.length;
   const last = n + after.places.length - 1;
-  useEffect(() => setAt(null), [detail]);
   const { x, width, height } = layout;
   const hover = (event) => {
     const place = event.clientX - event.currentTarget.getBoundingClientRect().left;

@@ -1,7 +1,8 @@
 // A grammar: sentences with their best trees, a sentence of one's own, and the rules of a symbol.
-import { html, useEffect, useState } from "../lib.js";
+import { html } from "../lib.js";
 import { usePost } from "../ask.js";
 import { count, listed, number, percent } from "../format.js";
+import { useFor } from "../parts/draft.js";
 import { Choices, Copy, Field, Problem, TextField, Waiting } from "../parts/field.js";
 import { Table } from "../parts/table.js";
 import { TreePicture } from "../parts/tree.js";
@@ -31,8 +32,7 @@ export default function Trees({ state, route, go }) {
 }
 
 function Own({ text, parse }) {
-  const [draft, setDraft] = useState(text);
-  useEffect(() => setDraft(text), [text]);
+  const [draft, setDraft] = useFor(text, text);
   const send = (event) => {
     event.preventDefault();
     if (draft.trim()) parse(draft.trim());
@@ -44,8 +44,7 @@ function Own({ text, parse }) {
 }
 
 function Parsed({ found, open }) {
-  const [active, point] = useState(null);
-  useEffect(() => point(null), [found]);
+  const [active, point] = useFor(found, null);
   const { words, unknown, tree, why, drawing, n_trees: many } = found;
   const share = found.loglik === null ? null : Math.exp(found.log_probability - found.loglik);
   const told = many === "1" ? "its only tree" : `the best of ${many === "infinitely many" ? "all its" : many} trees, with ${percent(share)} of their probability`;

@@ -1,7 +1,8 @@
 // Transcripts: the words and units of an utterance over time, with how certain their places are.
-import { html, useEffect, useRef, useState } from "../lib.js";
+import { html, useRef } from "../lib.js";
 import { usePost } from "../ask.js";
 import { count, number } from "../format.js";
+import { useFor } from "../parts/draft.js";
 import { Problem, TextField, Waiting } from "../parts/field.js";
 import { useWidth } from "../parts/measure.js";
 import { Segments, segmentWords, timeOf } from "../parts/segments.js";
@@ -30,8 +31,7 @@ export default function Utterances({ state, route, go }) {
 function Shown({ found }) {
   const box = useRef(null);
   const width = useWidth(box, 0);
-  const [active, point] = useState(null);
-  useEffect(() => point(null), [found]);
+  const [active, point] = useFor(found, null);
   const { words, seconds, surprise } = found;
   return html`<section aria-label="Words over time">
     <h3>${found.name}</h3>

@@ -1,7 +1,8 @@
 // A card for each class: share, what marks it, and its rows; one form to name them all.
-import { html, useEffect, useLayoutEffect, useRef, useState } from "../../lib.js";
+import { html, useLayoutEffect, useRef } from "../../lib.js";
 import { useAct } from "../../ask.js";
 import { href } from "../../route.js";
+import { useFor } from "../../parts/draft.js";
 import { Problem } from "../../parts/field.js";
 
 const LONGEST = 200; // letters of a name
@@ -40,16 +41,21 @@ function NameField({ name, k, value, change, first, cancel }) {
 
 export function Cards({ state, route, api, answer, one, several, of }) {
   const act = useAct();
-  const [names, setNames] = useState(null); // while they are edited
+  const [names, setNames] = useFor(answer.version, null); // while they are edited
   const button = useRef(null);
+  const left = useRef(false); // the form, whose focus goes back to the button
   const cards = answer.cards.length ? answer.cards : answer.names.map((name, k) => ({ name, k })); // without data: names
   const namesNow = of.version.names.length === cards.length ? of.version.names : cards.map((card) => card.name);
-  useEffect(() => setNames(null), [answer.version]);
   const end = () => {
+    left.current = true;
     setNames(null);
     act.clear();
-    requestAnimationFrame(() => button.current?.focus());
   };
+  useLayoutEffect(() => {
+    if (!left.current || !button.current) return;
+    left.current = false;
+    button.current.focus();
+  });
   const change = (k, name) => setNames((last) => last.map((old, at) => (at === k ? name : old)));
   const save = async (event) => {
     event.preventDefault();

@@ -1,5 +1,5 @@
 // The rows of a class in the grid, the least certain first, with a label for each; one that is picked says why.
-import { html, useEffect, useMemo, useRef } from "../../lib.js";
+import { html, useEffect, useLayoutEffect, useMemo, useRef } from "../../lib.js";
 import { useGet } from "../../ask.js";
 import { number, shade } from "../../format.js";
 import { Choices, Waiting } from "../../parts/field.js";
@@ -51,6 +51,7 @@ export function Rows({ state, route, set, api, answer, one, several, label }) {
   const { names, can_say_why: why, labels: takes } = answer;
   const { class: own, row: picked, sort } = route.params;
   const panel = useRef(null);
+  const moves = useRef(false); // the focus, to what is said of a row
   const box = useRef(null);
   const certain = state.screens.some((screen) => screen.key === "decide");
   const view = viewOf(route.params, names, certain);
@@ -65,8 +66,13 @@ export function Rows({ state, route, set, api, answer, one, several, label }) {
   };
   const pick = (row, by) => {
     set({ row: String(row.row), against: undefined });
-    if (by === "key") requestAnimationFrame(() => requestAnimationFrame(() => panel.current?.focus()));
+    moves.current = by === "key";
   };
+  useLayoutEffect(() => {
+    if (!moves.current || picked === undefined) return;
+    moves.current = false;
+    panel.current?.focus();
+  }, [picked]);
   const choices = [{ value: "all", text: `all ${several}` }, ...names.map((name, k) => ({ value: String(k), text: name })), ...(Object.keys(state.labels).length || own === "labelled" ? [{ value: "labelled", text: "rows with a label" }] : [])];
   const stamp = JSON.stringify([state.version, state.spec.missing]);
   const asks = picked !== undefined && (why || takes);

@@ -1,6 +1,7 @@
 // The matrix of costs: a row for each decision, a column for each class.
-import { html, useEffect, useState } from "../../lib.js";
+import { html, useState } from "../../lib.js";
 import { shade } from "../../format.js";
+import { useDraft } from "../../parts/draft.js";
 import { Problem } from "../../parts/field.js";
 
 const MOST = 50; // decisions
@@ -16,15 +17,17 @@ function fresh(decisions) {
 
 /** A field that hands over its value when the user is done with it. */
 function Cell({ value, label, done, type }) {
-  const [draft, setDraft] = useState(String(value));
-  useEffect(() => setDraft(String(value)), [value]);
-  const finish = () => draft !== String(value) && !done(draft) && setDraft(String(value));
+  const draft = useDraft(value);
+  const finish = () => {
+    if (draft.text === String(value) || done(draft.text)) draft.settle();
+    else draft.forget();
+  };
   const key = (event) => {
     if (event.key === "Enter") finish();
-    if (event.key === "Escape") setDraft(String(value));
+    if (event.key === "Escape") draft.forget();
   };
-  return html`<input type=${type} step="any" inputmode=${type === "number" ? "decimal" : undefined} aria-label=${label} value=${draft} autocomplete="off" spellcheck="false"
-    onInput=${(event) => setDraft(event.target.value)} onBlur=${finish} onKeyDown=${key} />`;
+  return html`<input type=${type} step="any" inputmode=${type === "number" ? "decimal" : undefined} aria-label=${label} value=${draft.text} autocomplete="off" spellcheck="false"
+    onInput=${(event) => draft.type(event.target.value)} onBlur=${() => draft.typing && finish()} onKeyDown=${key} />`;
 }
 
 export function Costs({ names, given, fits, set, one, several }) {

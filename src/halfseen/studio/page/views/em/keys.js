@@ -1,5 +1,5 @@
 // Keys that step, wherever the focus is but in a field, a grid of numbers or something that scrolls sideways.
-import { useEffect, useRef } from "../../lib.js";
+import { useLayoutEffect, useRef } from "../../lib.js";
 import { stage } from "../../stage.js";
 
 function isTaken({ target, key }) {
@@ -14,7 +14,7 @@ function isTaken({ target, key }) {
 export function useKeys(keys) {
   const now = useRef(keys);
   now.current = keys;
-  useEffect(() => {
+  useLayoutEffect(() => { // heard from the moment that they can be seen to have a meaning
     const press = (event) => {
       const act = now.current[event.key];
       if (!act || event.defaultPrevented || event.altKey || event.metaKey || event.ctrlKey || isTaken(event)) return;

@@ -1,6 +1,7 @@
 // The parameters that EM starts from: drawn by the seed, or typed here.
-import { html, useEffect, useState } from "../../lib.js";
+import { html } from "../../lib.js";
 import { shade } from "../../format.js";
+import { useDraft } from "../../parts/draft.js";
 
 function read(text) {
   try {
@@ -12,14 +13,14 @@ function read(text) {
 
 /** A number in a table: onChange(number or null) when the user is done; what is drawn shows while nothing is typed. */
 function Cell({ label, typed, drawn, fixed, onChange }) {
-  const [draft, setDraft] = useState(typed ?? "");
-  useEffect(() => setDraft(typed ?? ""), [typed]);
+  const draft = useDraft(typed);
   const done = () => {
-    const value = String(draft).trim() === "" || Number.isNaN(Number(draft)) ? null : Number(draft);
+    const value = draft.text.trim() === "" || Number.isNaN(Number(draft.text)) ? null : Number(draft.text);
+    draft.settle();
     if (value !== (typed ?? null)) onChange(value);
   };
   const key = (event) => event.key === "Enter" && done();
-  return html`<input type="number" step="any" inputmode="decimal" aria-label=${label} disabled=${fixed} placeholder=${Number(drawn.toPrecision(5))} value=${draft} onInput=${(event) => setDraft(event.target.value)} onBlur=${done} onKeyDown=${key} />`;
+  return html`<input type="number" step="any" inputmode="decimal" aria-label=${label} disabled=${fixed} placeholder=${Number(drawn.toPrecision(5))} value=${draft.text} onInput=${(event) => draft.type(event.target.value)} onBlur=${done} onKeyDown=${key} />`;
 }
 
 /** The numbers of an entry that were typed; null where it is as drawn. */

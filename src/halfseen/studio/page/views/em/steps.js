@@ -1,5 +1,5 @@
 // EM step by step: the grids of one iteration in the order in which EM makes them, back and forth, and the arithmetic.
-import { html, useEffect, useRef } from "../../lib.js";
+import { html, useEffect, useLayoutEffect, useRef } from "../../lib.js";
 import { Arithmetic, cellIn } from "./arithmetic.js";
 import { byClass, Numbers } from "./numbers.js";
 import { stage } from "../../stage.js";
@@ -172,7 +172,7 @@ export function Steps({ found, at: wanted, phase, cell, set, most, keys = true, 
   };
   const signs = { ",": arrows.ArrowLeft, ".": arrows.ArrowRight };
   useKeys(keys ? arrows : signs);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const { keys: heard } = stage;
     heard.addEventListener("keydown", escape);
     return () => heard.removeEventListener("keydown", escape);
