@@ -23,7 +23,7 @@ def facts(model: TranscriptAligner, record: Mapping[str, Any]) -> list[tuple[str
     return [
         ("units", len(model.units_)),
         ("states per unit", model._lexicon.n_states),
-        ("components", model._n_mix),
+        ("components", model._n_mix if model._sharing is None else model._sharing.width),
         ("words with several pronunciations", len(model._lexicon.various) or None),
         likelihood_fact(model),
     ]

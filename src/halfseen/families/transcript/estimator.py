@@ -28,11 +28,12 @@ from halfseen.families.transcript import state
 from halfseen.families.transcript.aligner import Aligner, Typical
 from halfseen.families.transcript.alignment import Alignment, table_of
 from halfseen.families.transcript.certainty import FRAMES, ROUNDED, Certainty, Residuals, acoustic_scale
-from halfseen.families.transcript.from_params import built, with_dictionary
+from halfseen.families.transcript.from_params import Given, built, with_dictionary
 from halfseen.families.transcript.lexicon import Layout, Lexicon, read_pronunciations
+from halfseen.families.transcript.sharing import Sharing
 from halfseen.families.transcript.utterances import Corpus, is_lazy, read_corpus, short_utterances_message, too_short
 from halfseen.kinds.records import Prior
-from halfseen.leaves import Cells, Leaf
+from halfseen.leaves import Cells, Leaf, Product
 from halfseen.leaves.leaf import NO_MASS, Floats, frozen, map_arrays
 from halfseen.leaves.limits import Params
 from halfseen.registry import kinds
@@ -267,6 +268,8 @@ class TranscriptAligner(Estimator):
             raise ParameterError("emission=, columns=: features of a lazy sequence must be gaussian.")
         self._marks = (groups if isinstance(groups, str) else None, time if isinstance(time, str) else None)
         self.events_: list[str] = []
+        self._sharing: Sharing | None = None
+        self._front_end: str | None = getattr(features, "front_end", None)
         self._lexicon = self._learn_lexicon(corpus)
         corpus, layouts = self._fitting(corpus)
         first = corpus.first
@@ -340,8 +343,13 @@ class TranscriptAligner(Estimator):
     def _build(self, summary: emission_builder.Summary, prior: Prior, n_mix: int) -> Model:
         """Return the model that the options describe."""
         size, rows = self._lexicon.n_emissions, self._lexicon.cardinalities
-        recipe = emission_builder.Recipe(self._schema, summary, size * n_mix, prior, self.variance_floor)
+        sharing = self._sharing
+        n_densities = size * n_mix if sharing is None else sharing.n_densities
+        recipe = emission_builder.Recipe(self._schema, summary, n_densities, prior, self.variance_floor)
         emit: Leaf = recipe.model().leaves["emit"]
+        if sharing is not None:
+            assert isinstance(emit, Product)
+            emit = Product(size, {name: sharing.leaf(leaf) for name, leaf in emit.leaves.items()})
         each = None if prior is None else 1 / (size * n_mix) if prior == "row" else float(prior)
         if n_mix > 1:
             pseudo = None if each is None else np.full((size, n_mix), each)
@@ -608,6 +616,7 @@ class TranscriptAligner(Estimator):
         if lengths is None and groups is None and time is None:
             columns = [str(name) for name in getattr(features, "columns", ())]
             groups, time = (mark if mark in columns else None for mark in self._marks)
+        self._check_front_end(features)
         corpus = read_corpus(features, transcripts, lengths, groups, time, names)
         unknown_words = self._lexicon.unknown_words(
             dict.fromkeys(word for words in corpus.transcripts for word in words)
@@ -624,6 +633,21 @@ class TranscriptAligner(Estimator):
             return corpus, layouts, kept
         return corpus.take(np.flatnonzero(kept)), [layouts[b] for b in np.flatnonzero(kept)], kept
 
+    def _check_front_end(self, features: Any) -> None:
+        """Refuse recordings whose features are not those that the model was made for."""
+        given = getattr(features, "front_end", None)
+        if given is not None and self._front_end is not None and given != self._front_end:
+            raise ParameterError(
+                f"the recordings are read with features={given!r}, but this model is of features={self._front_end!r}. "
+                f"Use AudioFolder(..., features={self._front_end!r})."
+            )
+
+    @property
+    def front_end_(self) -> str | None:
+        """Front end of the features, as `AudioFolder` takes it in features=; None if it is not known."""
+        check_is_fitted(self)
+        return self._front_end
+
     # ---- without a fit -------------------------------------------------------------------------------------------
 
     @classmethod
@@ -634,6 +658,9 @@ class TranscriptAligner(Estimator):
         covars: ArrayLike,
         weights: ArrayLike | None = None,
         leave: ArrayLike | None = None,
+        *,
+        codebooks: ArrayLike | None = None,
+        streams: Sequence[int] | None = None,
         **how: Any,
     ) -> Self:
         """Build an aligner without data, for numeric features.
@@ -644,6 +671,11 @@ class TranscriptAligner(Estimator):
         means, covars : (U, S, M, D) arrays       of the M components of each of the S states of a unit
         weights : (U, S, M) array, optional       shares of the components; alike by default
         leave : (U, S) array, optional            probability of leaving each state at a frame; 0.3 by default
+        codebooks : (U, S) ints, optional
+            Codebook of each state: states may share their densities. Then means and covars are those of M densities
+            in C codebooks, (C, M, D), and weights are (U, S, F, M).
+        streams : list of F ints, optional
+            With codebooks: number of columns of each stream; streams are mixtures of their own. One by default.
         **how                                     options, such as dictionary=, silence= and step=
 
         Examples
@@ -654,7 +686,7 @@ class TranscriptAligner(Estimator):
         >>> [(part.name, part.start) for part in found.words]
         [('heat', 0.0), ('cool', 2.0)]
         """
-        return built(cls, units, means, covars, weights, leave, how)
+        return built(cls, units, Given(means, covars, weights, codebooks, streams), leave, how)
 
     def with_dictionary(self, dictionary: Mapping[str, Any], *, unknown: str | None = None) -> Self:
         """Return a copy for the words of another dictionary, made of the units of this model.
@@ -698,6 +730,8 @@ class TranscriptAligner(Estimator):
 
     def _numbers(self) -> Any:
         check_is_fitted(self)
+        if self._sharing is not None:
+            raise AttributeError("states of this model share their densities: there are no means of each.")
         emit = self._params["emit"] if self._n_mix == 1 else self._params["emit"]["emit"]
         if "gaussian" not in emit:
             raise AttributeError("this model has no numeric features.")

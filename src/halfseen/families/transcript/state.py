@@ -8,8 +8,8 @@ from halfseen.data.template import described, rebuilt
 from halfseen.errors import ParameterError
 from halfseen.estimators import options
 from halfseen.estimators.state import (
-    ORIGIN,
     OF_ALL,
+    ORIGIN,
     State,
     check_shapes,
     created,
@@ -33,6 +33,7 @@ from halfseen.estimators.table.state import (
 from halfseen.families.transcript.aligner import Typical
 from halfseen.families.transcript.certainty import Certainty
 from halfseen.families.transcript.lexicon import Lexicon, read_pronunciations
+from halfseen.families.transcript.sharing import Sharing
 
 if TYPE_CHECKING:
     from halfseen.families.transcript.estimator import TranscriptAligner
@@ -49,6 +50,8 @@ RECORD = {
         "n_mix",
         "typical",
         "certainty",
+        "sharing",
+        "front_end",
         "stages",
         "marks",
         "training",
@@ -78,6 +81,8 @@ def taken(model: TranscriptAligner) -> State:
         "n_mix": model._n_mix,
         "typical": list(model._typical),
         "certainty": list(model._certainty),
+        "sharing": None if model._sharing is None else model._sharing.record(),
+        "front_end": model._front_end,
         "stages": vars(model).get("stages_", []),
         "marks": list(model._marks),
         "training": {name: vars(model)[name] for name in OWN if name in vars(model)},
@@ -98,7 +103,7 @@ def _options(model: TranscriptAligner) -> dict[str, Any]:
 def restored(cls: type[Estimator], state: State) -> Estimator:
     """Return the aligner whose state this is; raise `ParameterError` for what cannot be one."""
     record, tensors = state
-    record = {"certainty": list(Certainty()), **record}  # files of 0.1 have none
+    record = {"certainty": list(Certainty()), "sharing": None, "front_end": None, **record}  # files of 0.1 have none
     model: Estimator = created(cls, record, RECORD)
     model._lexicon = _lexicon(record["lexicon"])
     if model.dictionary is not None:
@@ -106,6 +111,9 @@ def restored(cls: type[Estimator], state: State) -> Estimator:
     model._schema = read_schema(record["columns"], record["named"])
     tensors = with_scanned(model._schema, tensors)
     model._n_mix = options.whole("n_mix", record["n_mix"])
+    sizes = (model._lexicon.n_emissions, len(model._schema.columns))
+    model._sharing = None if record["sharing"] is None else Sharing.read(record["sharing"], *sizes)
+    model._front_end = _front_end(record["front_end"])
     model._template, model.n_features_in_ = rebuilt(record["container"]), len(model._schema.columns)
     model._marks = read_marks(record["marks"])
     model._summary = read_summary(model._schema, tensors)
@@ -128,6 +136,12 @@ def restored(cls: type[Estimator], state: State) -> Estimator:
     else:
         restore_stages(model, record, OWN)
     return model
+
+
+def _front_end(found: Any) -> str | None:
+    if found is not None and not isinstance(found, str):
+        raise ParameterError(f"front_end={found!r:.40} is not a text.")
+    return found
 
 
 def _lexicon(found: Any) -> Lexicon:
