@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 import halfseen as hs
+from tests.speech_page import speech
 
 RULES = """S -> NP VP [1.0]
 NP -> Det N [0.6] | Name [0.4]
@@ -143,5 +144,6 @@ PAGES = {  # by name: the function, and the most pages that it may take in print
     "grammar": (grammar, 4),
     "words": (words, 5),
     "transcripts": (transcripts, 4),
+    "recordings": (speech, 5),
     "text": (text, 6),
 }

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from halfseen import families
 from halfseen.app.report.charts.svg import N_COLOURS
 from halfseen.app.report.header import Header, header
-from halfseen.app.report.parts import ClassName, Section
+from halfseen.app.report.parts import ClassName, Section, has_sound
 from halfseen.errors import ParameterError
 from halfseen.estimators.convergence import unfinished
 from halfseen.families.family import Family
@@ -129,7 +129,9 @@ def render(sections: list[Section], head: Header, first: str = "") -> str:
     """Fill the template; `first` is said before everything else."""
     from halfseen import __version__
 
-    style, script = (_inline(name) for name in ("report.css", "report.js"))
+    sounds = any(has_sound(part) for section in sections for part in section.parts)
+    more = ("sound.css", "sound.js") if sounds else ("", "")
+    style, script = (_inline(name, own) for name, own in zip(("report.css", "report.js"), more, strict=True))
     page: str = (
         _environment()
         .get_template("report.html")
@@ -137,6 +139,7 @@ def render(sections: list[Section], head: Header, first: str = "") -> str:
             sections=sections,
             head=head,
             first=first,
+            sounds=sounds,
             version=__version__,
             style=style,
             style_hash=_hash(style),
@@ -162,9 +165,9 @@ def _environment() -> Any:
 
 
 @cache
-def _inline(name: str) -> str:
-    """Return the style or the script of the page."""
-    return (TEMPLATES / name).read_text(encoding="utf-8")
+def _inline(*names: str) -> str:
+    """Return the style or the script of the page, from one file or several."""
+    return "".join((TEMPLATES / name).read_text(encoding="utf-8") for name in names if name)
 
 
 def _hash(text: str) -> str:

@@ -176,8 +176,21 @@ class Heat:
 
 
 @dataclass(frozen=True)
+class Place:
+    """Seconds `start` to `end` of the `Sound` with this key; `label` says what is heard there."""
+
+    key: str
+    start: float
+    end: float
+    label: str
+
+
+@dataclass(frozen=True)
 class Grid:
-    """A table: the first column heads its rows, and `text` says which others are words, not numbers."""
+    """A table: the first column heads its rows, and `text` says which others are words, not numbers.
+
+    `plays` has the sound of each row, None for those without.
+    """
 
     kind: ClassVar[str] = "grid"
     caption: str
@@ -187,6 +200,7 @@ class Grid:
     text: frozenset[int] = frozenset()
     note: str = ""
     full: Sequence[Sequence[str]] = ()
+    plays: Sequence[Place | None] = ()
 
     @property
     def csv(self) -> str:
@@ -221,6 +235,19 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Sound:
+    """A picture of sound, in tiles one after the other, and the sound itself as a data URI; empty: there is none."""
+
+    kind: ClassVar[str] = "sound"
+    key: str
+    title: str
+    label: str
+    tiles: Sequence[str]
+    caption: str
+    audio: str = ""
+
+
+@dataclass(frozen=True)
 class Beside:
     """Parts that stand side by side where there is room, or below each other where they are wide."""
 
@@ -238,7 +265,7 @@ class Code:
     text: str
 
 
-Part = Text | Checks | Cards | Facts | Steps | Heat | Grid | Figure | Beside | Code
+Part = Text | Checks | Cards | Facts | Steps | Heat | Grid | Figure | Sound | Beside | Code
 
 
 @dataclass(frozen=True)
@@ -249,3 +276,8 @@ class Section:
     title: str
     lead: str = ""
     parts: Sequence[Part] = field(default_factory=list)
+
+
+def has_sound(part: Part) -> bool:
+    """Whether a part is sound, or has sound among its parts."""
+    return isinstance(part, Sound) or (isinstance(part, Beside) and any(map(has_sound, part.parts)))

@@ -24,21 +24,40 @@ from halfseen.app.report.parts import (
     Figure,
     Grid,
     Part,
+    Place,
     Section,
     Step,
     Steps,
+    Text,
 )
 from halfseen.app.report.sections import reproduce
 from halfseen.app.report.words import count, cut, number, percent, plural
 from halfseen.errors import ParameterError
 from halfseen.families.transcript.alignment import Alignment, Segment
+from halfseen.families.transcript.recordings import AudioFolder
+from halfseen.families.transcript.report_doubtful import (
+    ODD,
+    SURE,
+    VAGUE,
+    Doubtful,
+    doubtful_words,
+    in_context,
+    written,
+)
+from halfseen.families.transcript.report_excerpts import Excerpt, examples, with_word
+from halfseen.families.transcript.report_sound import MOST_SOUND, Gallery, clock
 
-SURE = 0.5  # confidence below which a word is pale and worth a look
-ODD = 5.0  # surprise above which a transcript is probably wrong
 MOST_CARDS = 9  # units
 MOST_WORDS = 28  # of an utterance that is drawn
 TOP = 10  # words and utterances to check
 EXAMPLES = (("good", 0.9), ("typical", 0.5), ("doubtful", 0.1))  # places among utterances by confidence
+TOP_DOUBTFUL = 20  # words to listen to
+HOW_TO_READ = (
+    "From above: waveform, spectrogram, words, units and times. A bar is the paler the lower its confidence, and has a "
+    f"dashed outline where that is below {SURE} or its start is uncertain by more than {1000 * VAGUE:.0f} ms (standard "
+    "deviation). Boundaries have bands of two standard deviations on both sides. Click a word to hear it; on the "
+    "keyboard, Tab and the arrow keys choose a word, and Enter plays it."
+)
 
 
 class TranscriptMaterial(Material):
@@ -75,9 +94,34 @@ class TranscriptMaterial(Material):
         return found
 
     @cached_property
+    def numbered(self) -> list[tuple[int, Alignment]]:
+        """The utterances that were aligned, with their numbers among all."""
+        return [(b, one) for b, one in enumerate(self.aligned) if one is not None]
+
+    @cached_property
     def found(self) -> list[Alignment]:
         """The utterances that were aligned."""
-        return [one for one in self.aligned if one is not None]
+        return [one for _, one in self.numbered]
+
+    @property
+    def has_sound(self) -> bool:
+        """Whether the features are those of recordings."""
+        return isinstance(self.X, AudioFolder)
+
+    @cached_property
+    def gallery(self) -> Gallery:
+        """The figures of recordings; the times of an alignment are in units of `model.step`."""
+        return Gallery(self.X, self.seconds)
+
+    @cached_property
+    def seconds(self) -> float:
+        """One unit of the times of alignments of recordings, in seconds: 1 unless the model has another step."""
+        return float(self.X.step) / float(self.model.step)
+
+    @cached_property
+    def doubtful(self) -> list[Doubtful]:
+        """The words of recordings to listen to, the worst first."""
+        return doubtful_words(self.numbered, self.seconds, TOP_DOUBTFUL)
 
     @cached_property
     def words(self) -> list[tuple[Alignment, Segment]]:
@@ -133,10 +177,11 @@ def _figures(material: TranscriptMaterial) -> Facts:
 
 def _next_steps(model: Any, material: TranscriptMaterial) -> Steps:
     model_file, data = files_of(model, material) or ("MODEL.halfseen", "DATA")
+    where = "Doubtful places" if material.has_sound else "Worth a look"
     return Steps(
         [
             Step("Write the times of all words:", f"halfseen align {model_file} {data} -o times.csv"),
-            Step("Listen to the words and utterances listed under 'Worth a look'."),
+            Step(f"Listen to the words and utterances listed under {where!r}."),
         ]
     )
 
@@ -161,6 +206,8 @@ def utterances(model: Any, material: TranscriptMaterial) -> Section | None:
     order = np.argsort(material.confidence, kind="stable").tolist()
     if not order:
         return None
+    if material.has_sound:
+        return _recordings(material)
     chosen: dict[int, str] = {}
     for word, place in EXAMPLES:
         chosen.setdefault(order[round(place * (len(order) - 1))], word)
@@ -170,6 +217,19 @@ def utterances(model: Any, material: TranscriptMaterial) -> Section | None:
         "confidence of their words: an utterance from the best tenth, the middle and the worst tenth."
     )
     return Section("utterances", "Utterances", lead, [Beside(figures)])
+
+
+def _recordings(material: TranscriptMaterial) -> Section | None:
+    """Excerpts of recordings that can be played."""
+    aligned = dict(material.numbered)
+    chosen = [(word, part, aligned[part.b]) for word, part in examples(material.numbered, material.seconds)]
+    if not chosen:
+        return None
+    lead = (
+        "Ordered by the mean confidence of their words: an excerpt from the best tenth, the middle and the worst tenth."
+    )
+    figures = material.gallery.figures(chosen)
+    return Section("utterances", "Utterances", lead, [Text(HOW_TO_READ), Beside(figures)])
 
 
 def _figure(material: TranscriptMaterial, b: int, word: str) -> Figure:
@@ -198,6 +258,8 @@ def units(model: Any, material: TranscriptMaterial) -> Section:
 
 def worth_a_look(model: Any, material: TranscriptMaterial) -> Section:
     """The words with the least confidence, and the utterances that fit worst."""
+    if material.has_sound:
+        return _doubtful_places(material)
     ranked = sorted(material.words, key=lambda one: one[1].confidence)[:TOP]
     rows = [
         [
@@ -208,14 +270,65 @@ def worth_a_look(model: Any, material: TranscriptMaterial) -> Section:
     ]
     head = ["utterance", "word", "from", "to", "confidence", "± of the start"]
     words = Grid("The words with the least confidence", head, rows, "Uncertain words", frozenset({1}))
+    return Section("look", "Worth a look", "Where to listen first.", [words, _worst_fits(material)])
+
+
+def _worst_fits(material: TranscriptMaterial) -> Grid:
     worst = sorted(material.found, key=lambda one: -one.surprise)[:TOP]
     rows = [[cut(one.name), count(len(one.words)), f"{one.surprise:.1f}"] for one in worst]
     caption = (
         "How far the log-likelihood per frame is below the usual, in robust standard deviations; above "
         f"{ODD:g} check the transcript"
     )
-    fits = Grid(caption, ["utterance", "words", "surprise"], rows, "Utterances that fit worst")
-    return Section("look", "Worth a look", "Where to listen first.", [words, fits])
+    return Grid(caption, ["utterance", "words", "surprise"], rows, "Utterances that fit worst")
+
+
+def _doubtful_places(material: TranscriptMaterial) -> Section:
+    """Words of recordings to listen to, as a table and as figures, and the utterances that fit worst."""
+    aligned, seconds = dict(material.numbered), material.seconds
+    places = [(word, with_word(word.b, aligned[word.b], word.at, seconds)) for word in material.doubtful]
+    figures = material.gallery.figures([("", part, aligned[part.b]) for _, part in places])
+    if not places:
+        lead = f"No word has a confidence below {SURE} or a start uncertain by more than {1000 * VAGUE:.0f} ms."
+        return Section("look", "Doubtful places", lead, [_worst_fits(material)])
+    rows = [_doubtful_row(material, word) for word, _ in places]
+    head = ["word", "context", "utterance", "at", "confidence", "start ±", "why"]
+    caption = "The worst first. Times are those of the recordings"
+    plays = [_place(material, word, part) for word, part in places]
+    table = Grid(caption, head, rows, "Words to listen to", frozenset({1, 2, 6}), plays=plays)
+    drawn = [Beside(figures)] if figures else []
+    parts: list[Part] = [table, *_sound_left_out(material), *drawn, _worst_fits(material)]
+    return Section("look", "Doubtful places", "Where to listen first.", parts)
+
+
+def _doubtful_row(material: TranscriptMaterial, word: Doubtful) -> list[str]:
+    one = material.aligned[word.b]
+    part, begin = one.words[word.at], material.X.recordings[word.b].start
+    return [
+        *(
+            written(part),
+            in_context(one, word.at),
+            cut(material.X.names[word.b]),
+            clock(begin + part.start * material.seconds),
+        ),
+        *(f"{part.confidence:.2f}", f"{1000 * part.start_sd * material.seconds:.0f} ms", "; ".join(word.reasons)),
+    ]
+
+
+def _place(material: TranscriptMaterial, word: Doubtful, excerpt: Excerpt) -> Place:
+    part, seconds = material.aligned[word.b].words[word.at], material.seconds
+    begin = material.X.recordings[word.b].start
+    start, end = (min(max(time * seconds, excerpt.low), excerpt.high) - excerpt.low for time in (part.start, part.end))
+    label = f"{written(part)} in {material.X.names[word.b]}, {clock(begin + part.start * seconds)}"
+    return Place(material.gallery.key(excerpt), start, end, label)
+
+
+def _sound_left_out(material: TranscriptMaterial) -> list[Text]:
+    if not material.gallery.n_silent:
+        return []
+    left_out = plural(material.gallery.n_silent, "excerpt")
+    text = f"The sound of {left_out} is left out: this page holds at most {MOST_SOUND / 1e6:g} MB of sound."
+    return [Text(text)]
 
 
 SECTIONS = [answer, utterances, units, worth_a_look, reproduce]

@@ -95,14 +95,27 @@ def title(words: str) -> str:
     return f"<title>{escape(words)}</title>"
 
 
-def drawing(elements: Iterable[str], width: float, height: float, label: str, natural: bool = False) -> str:
-    """Return a picture of these elements, enlarged where there is room, or `natural`; `label` is for screen readers."""
+def drawing(
+    elements: Iterable[str],
+    width: float,
+    height: float,
+    label: str,
+    natural: bool = False,
+    role: str = "img",
+    **more: object,
+) -> str:
+    """Return a picture of these elements, enlarged where there is room, or `natural`; `label` is for screen readers.
+
+    A drawing whose parts can be reached has another `role`, and no label where these have their own.
+    """
     size = "natural" if natural else "chart"
     head = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
+    named = f' aria-label="{escape(label)}"' if label else ""
+    own = "".join(f' {key.replace("_", "-")}="{_value(value)}"' for key, value in more.items())
     body = "".join(elements)
     return (
-        f'<svg role="img" aria-label="{escape(label)}" class="{size}" {head} xmlns="http://www.w3.org/2000/svg" '
-        f'font-size="11" fill="currentColor">{body}</svg>'
+        f'<svg role="{role}"{named} class="{size}" {head} xmlns="http://www.w3.org/2000/svg" '
+        f'font-size="11" fill="currentColor"{own}>{body}</svg>'
     )
 
 

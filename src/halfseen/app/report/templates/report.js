@@ -66,7 +66,7 @@
     });
   };
   const lines = (table) =>
-    [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent.trim()).join("\t")).join("\n");
+    [...table.rows].map((row) => [...row.cells].filter((cell) => !cell.classList.contains("plays")).map((cell) => cell.textContent.trim()).join("\t")).join("\n");
   for (const box of document.querySelectorAll(".table")) {
     const table = box.querySelector("table");
     const tools = box.querySelector(".tools");
