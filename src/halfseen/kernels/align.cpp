@@ -75,6 +75,8 @@ std::int64_t chosen(const AlignGraph& graph, std::int64_t j, const Row& past, do
     namespace isa {                                                                                                  \
     double align_forward(const AlignGraph&, Span<const std::int64_t>, Matrix<const double>, bool, double,            \
                          Matrix<double>);                                                                            \
+    double align_free(std::size_t, Matrix<const double>, double, Matrix<const double>, Span<std::int64_t>);          \
+    void align_match(Span<const std::int64_t>, Matrix<const float>, Span<const float>, double, Span<std::int64_t>);  \
     }
 HALFSEEN_FOR_EACH_ISA(HALFSEEN_DECLARE)
 #undef HALFSEEN_DECLARE
@@ -82,6 +84,16 @@ HALFSEEN_FOR_EACH_ISA(HALFSEEN_DECLARE)
 double align_forward(const AlignGraph& graph, Span<const std::int64_t> owner, Matrix<const double> scores, bool best,
                      double level, Matrix<double> values) {
     HALFSEEN_PICK(align_forward(graph, owner, scores, best, level, values));
+}
+
+double align_free(std::size_t n_states, Matrix<const double> logs, double enter, Matrix<const double> scores,
+                  Span<std::int64_t> states) {
+    HALFSEEN_PICK(align_free(n_states, logs, enter, scores, states));
+}
+
+void align_match(Span<const std::int64_t> units, Matrix<const float> scores, Span<const float> extra, double skip,
+                 Span<std::int64_t> places) {
+    HALFSEEN_PICK(align_match(units, scores, extra, skip, places));
 }
 
 void align_back(const AlignGraph& graph, Span<const std::int64_t> owner, Matrix<const double> values, double outer,

@@ -48,4 +48,18 @@ void align_draw(
     Span<std::int64_t> nodes,           // (N,)      in: in the last row; out: in the first
     Matrix<std::int64_t> arcs);         // (N, R - 1)  out
 
+double align_free(                      // formulas of the coarse pass: align_coarse.py
+    std::size_t n_states,
+    Matrix<const double> logs,          // (E, 2)    in
+    double enter,
+    Matrix<const double> scores,        // (T, E)    in
+    Span<std::int64_t> states);         // (T,)      out
+
+void align_match(
+    Span<const std::int64_t> units,     // (P,)      in
+    Matrix<const float> scores,         // (N, U)    in
+    Span<const float> extra,            // (N,)      in
+    double skip,
+    Span<std::int64_t> places);         // (N,)      out
+
 }  // namespace halfseen

@@ -2,6 +2,7 @@
 #include "align.hpp"
 #include "batch.hpp"
 #include "chain.hpp"
+#include "graphones.hpp"
 #include "kernels.hpp"
 #include "links.hpp"
 #include "network.hpp"
@@ -255,6 +256,48 @@ void bind_align(Module& m) {
         align_draw({view(firsts), view(source), view(logs), view(band)}, view(values), view(uniforms), view(nodes),
                    view(arcs));
     });
+    bind(m, "align_free", [](std::int64_t n_states, In2 logs, double enter, In2 scores, Array1<std::int64_t> states) {
+        return align_free(std::size_t(n_states), view(logs), enter, view(scores), view(states));
+    });
+    bind(m, "align_match", [](Index units, Array2<const float> scores, Array1<const float> extra, double skip,
+                              Array1<std::int64_t> places) {
+        align_match(view(units), view(scores), view(extra), skip, view(places));
+    });
+}
+
+using Codes1 = Array1<const std::int32_t>;
+using Codes2 = Array2<const std::int32_t>;
+using Index2 = Array2<const std::int64_t>;
+
+void bind_graphones(Module& m) {
+    using Taken = Array1<std::int32_t>;
+    bind(m, "graphone_soft", [](Index2 sizes, Index firsts, Codes2 units, Index2 steps, In1 logs, In1 weight, Out1 usage,
+                             Out1 log_evidence) {
+        graphone_soft({view(sizes), view(firsts), view(units), view(steps)}, view(logs), view(weight), view(usage),
+                   view(log_evidence));
+    });
+    bind(m, "graphone_hard", [](Index2 sizes, Index firsts, Codes2 units, Index2 steps, In1 logs, Out1 log_joint,
+                             Taken taken) {
+        graphone_hard({view(sizes), view(firsts), view(units), view(steps)}, view(logs), view(log_joint), view(taken));
+    });
+    bind(m, "ngram_sum", [](Index2 sizes, Index firsts, Codes2 units, Index2 steps, Codes1 unit, Index children,
+                            In1 log_p, In1 log_back, Index shorter, Out1 log_evidence) {
+        ngram_sum({view(sizes), view(firsts), view(units), view(steps)},
+                  {view(unit), view(children), view(log_p), view(log_back), view(shorter)}, view(log_evidence));
+    });
+    bind(m, "ngram_best", [](Index2 sizes, Index firsts, Codes2 units, Index2 steps, Codes1 unit, Index children,
+                             In1 log_p, In1 log_back, Index shorter, Out1 log_joint, Taken taken) {
+        ngram_best({view(sizes), view(firsts), view(units), view(steps)},
+                   {view(unit), view(children), view(log_p), view(log_back), view(shorter)}, view(log_joint),
+                   view(taken));
+    });
+    bind(m, "ngram_search", [](Codes1 unit, Index children, In1 log_p, In1 log_back, Index shorter, Index2 ranges,
+                               Index2 pieces, Index phone_firsts, Codes1 phones, std::int64_t beam,
+                               std::int64_t inserted, Out1 log_joint, Array2<std::int32_t> found) {
+        return ngram_search({view(unit), view(children), view(log_p), view(log_back), view(shorter)}, view(ranges),
+                            view(pieces), view(phone_firsts), view(phones), beam, inserted, view(log_joint),
+                            view(found));
+    });
 }
 
 void bind_logs(Module& m) {
@@ -375,6 +418,7 @@ void bind_all(Module& m) {
     bind_mixture(m);
     bind_chain(m);
     bind_align(m);
+    bind_graphones(m);
     bind_tree(m);
 #define HALFSEEN_HASH(Cell)                                                                                          \
     bind(m, "hash_cells",                                                                                            \

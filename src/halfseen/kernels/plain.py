@@ -22,6 +22,7 @@ from halfseen.kernels.align import (  # noqa: F401 - kernels of transcripts have
     align_forward,
     align_trace,
 )
+from halfseen.kernels.align_coarse import align_free, align_match  # noqa: F401 - and those of their coarse pass
 from halfseen.kernels.batch import batch_em  # noqa: F401 - many fits of a small table have a file of their own
 from halfseen.kernels.chain import (  # noqa: F401 - kernels of chains have a file of their own
     chain_draw,
@@ -34,6 +35,13 @@ from halfseen.kernels.chain import (  # noqa: F401 - kernels of chains have a fi
     chain_soft_log,
 )
 from halfseen.kernels.exact import exact_moments  # noqa: F401 - and so have sums without rounding
+from halfseen.kernels.graphones import (  # noqa: F401 - and those of letters and phones
+    graphone_hard,
+    graphone_soft,
+    ngram_best,
+    ngram_search,
+    ngram_sum,
+)
 from halfseen.kernels.links import (  # noqa: F401 - so have those of word alignment
     links_agree,
     links_best,

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from halfseen.families.transcript.alignment import Alignment, Segment
+from halfseen.data import SequenceChunk
+from halfseen.families.transcript.alignment import Alignment, Band, Segment
+from halfseen.families.transcript.bands import LONG, Words, best_inside, coarse, words_beside
 from halfseen.families.transcript.certainty import Certainty
 from halfseen.families.transcript.lexicon import Layout, Lexicon
 from halfseen.leaves.leaf import Floats
 from halfseen.structures.transcript import Held, Way, best, evidence, posterior
 from halfseen.structures.transcript_passes import Scored
+
+
+IN_MEMORY = 1 << 24  # scores of a chunk, 128 MB; those of longer recordings are computed as they are needed
 
 
 class Typical(NamedTuple):
@@ -42,17 +47,18 @@ class Aligner:
 
     def __call__(self, name: str, layout: Layout, scored: Scored) -> Alignment | None:
         """Return the alignment of an utterance with these scores; None: impossible."""
-        way = best(layout.graph, self.moves, scored)
+        way, words, band = self._best(layout, scored)
         if not way.log_joint > -np.inf:
             return None
         piece = layout.piece_of[way.nodes]
         units = _runs(piece)
-        log_evidence = evidence(layout.graph, self.moves, scored)
+        inside = None if words is None else words.nodes(layout)
+        log_evidence = evidence(layout.graph, self.moves, scored, inside)
         scaled = scored.scaled(self.certainty.scale)
-        linear = self._linear(layout, piece, scaled) if self._varies(layout) else None
+        linear = self._linear(layout, piece, scaled, words) if self._varies(layout) else None
         spans = np.stack([_word_spans(layout, piece), _spans(layout, piece), np.stack([way.nodes, way.nodes + 1], 1)])
         shifted, mean = self._shifts(spans)
-        held = posterior(layout.graph, self.certainty.scale * self.moves, scaled, shifted)
+        held = posterior(layout.graph, self.certainty.scale * self.moves, scaled, shifted, inside)
         sums = [_cumulative(way.log_probability), *(_cumulative(row) for row in mean(held.held))]
         sd = _spread(held)
         inner, firsts = (sd, None) if linear is None else linear
@@ -69,7 +75,15 @@ class Aligner:
             way.log_joint,
             log_evidence,
             self.typical.surprise(log_evidence / scored.n_frames),
+            band=band,
         )
+
+    def _best(self, layout: Layout, scored: Scored) -> tuple[Way, Words | None, Band | None]:
+        """Return the best path, and for a long recording the words that each frame may belong to."""
+        if scored.n_frames * layout.graph.n_nodes <= LONG or not layout.words:
+            return best(layout.graph, self.moves, scored), None, None
+        about = coarse(self.lexicon, layout.words, self.moves, scored)
+        return best_inside(layout, self.moves, scored, about)
 
     def _shifts(self, spans: NDArray[np.int64]) -> tuple[NDArray[np.int64], Callable[[Floats], Floats]]:
         """Return the spans (Q, T, 2) with those of the frames nearby, and how to sum the posteriors of all of them.
@@ -134,12 +148,17 @@ class Aligner:
     def _varies(self, layout: Layout) -> bool:
         return any(word in self.lexicon.first_way for word in layout.words)
 
-    def _linear(self, layout: Layout, piece: NDArray[np.int64], scored: Scored) -> tuple[Floats, list[int]]:
+    def _linear(
+        self, layout: Layout, piece: NDArray[np.int64], scored: Scored, words: Words | None
+    ) -> tuple[Floats, list[int]]:
         """Return the spread of the bounds of nodes given the pronunciations on the best path, and each unit's first."""
         taken = [layout.pieces[piece[first]] for first, _ in _runs(piece)]
         plain = Lexicon(self.lexicon.units, self.lexicon.n_states)
         only = plain.layout([self.lexicon.units[part.unit] for part in taken])
-        held = posterior(only.graph, self.certainty.scale * self.moves, scored)
+        ends = [(part.first, part.last) for part in only.pieces]
+        beside = words_beside([part.word for part in taken], len(layout.words))
+        band = None if words is None else words.within(*beside, ends)
+        held = posterior(only.graph, self.certainty.scale * self.moves, scored, band=band)
         return _spread(held), [part.first for part in only.pieces]
 
 
@@ -177,6 +196,23 @@ class _Measured(NamedTuple):
         """Return the standard deviation of a boundary, in frames; the ends of a recording are known."""
         sd = float(self.sd[node])
         return self.certainty.spread(sd) if inside else sd
+
+
+def scored_by(score: Callable[[Mapping[str, Any]], Floats], chunk: SequenceChunk) -> Iterator[Scored]:
+    """Yield the scores of the utterances of a chunk, given how frames are scored."""
+    blocks, lengths = chunk.blocks, chunk.blocks.lengths
+    n_scores = score({name: cells[:1] for name, cells in blocks.items()}).shape[1]
+    scores = score(blocks) if lengths.sum() * n_scores <= IN_MEMORY else None
+    for end, length in zip(np.cumsum(lengths).tolist(), lengths.tolist(), strict=True):
+        begin = end - length
+        if scores is not None:
+            yield Scored.of(np.ascontiguousarray(scores[begin:end]))
+            continue
+
+        def rows(first: int, last: int, begin: int = begin) -> Floats:
+            return score({name: cells[begin + first : begin + last] for name, cells in blocks.items()})
+
+        yield Scored(length, rows)
 
 
 def _cumulative(values: Floats) -> list[float]:

@@ -38,6 +38,21 @@ class Segment(NamedTuple):
     text: str = ""
 
 
+class Band(NamedTuple):
+    """How a long recording was searched: each frame among the words near a coarse alignment.
+
+    Attributes
+    ----------
+    n_nodes : int        states of the transcript, with those of all pauses and pronunciations
+    width : float        mean number of them at a frame that were summed over
+    widened : int        how often the band was made wider, because the best path came to its edge
+    """
+
+    n_nodes: int
+    width: float
+    widened: int
+
+
 @dataclass(frozen=True, eq=False)
 class Alignment:
     """The aligned words, units and states of one utterance.
@@ -52,6 +67,7 @@ class Alignment:
     surprise : float             how far its log-likelihood per frame is below that of the training data, in robust
                                  standard deviations: above 5 the transcript is probably wrong
     tokens : tuple of Token      the words as they are written, with their lines and sentences; empty if not known
+    band : Band or None          how a long recording was searched; None: all segmentations were
     """
 
     name: str
@@ -63,6 +79,7 @@ class Alignment:
     loglik: float
     surprise: float
     tokens: tuple[Token, ...] = ()
+    band: Band | None = None
 
     @property
     def text(self) -> str:

@@ -112,8 +112,17 @@ def _window(n_frames: int) -> int:
 
 def _long_run(pieces: list[Residuals], n_frames: int, width: int) -> Floats:
     """Return omega."""
-    total: Floats = np.asarray(sum(piece.z.T @ piece.z for piece in pieces))
+    total = _lagged(pieces, 0)
     for lag in range(1, width):
-        lagged: Floats = np.asarray(sum(piece.z[lag:].T @ piece.z[: len(piece.z) - lag] for piece in pieces))
+        lagged = _lagged(pieces, lag)
         total = total + (1 - lag / width) * (lagged + lagged.T)
     return total / n_frames
+
+
+def _lagged(pieces: list[Residuals], lag: int) -> Floats:
+    """Return sum_t z[t + lag] z[t]' over the utterances with more frames than the lag."""
+    total = np.zeros((pieces[0].z.shape[1],) * 2)
+    for piece in pieces:
+        if len(piece.z) > lag:
+            total += piece.z[lag:].T @ piece.z[: len(piece.z) - lag]
+    return total

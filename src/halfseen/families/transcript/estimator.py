@@ -25,7 +25,7 @@ from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table.column_events import check_seen
 from halfseen.estimators.table.column_kinds import named_kinds
 from halfseen.families.transcript import state
-from halfseen.families.transcript.aligner import Aligner, Typical
+from halfseen.families.transcript.aligner import Aligner, Typical, scored_by
 from halfseen.families.transcript.alignment import Alignment, table_of
 from halfseen.families.transcript.certainty import FRAMES, ROUNDED, Certainty, Residuals, acoustic_scale
 from halfseen.families.transcript.from_params import Given, built, with_dictionary
@@ -41,7 +41,6 @@ from halfseen.runners import runner
 from halfseen.seeds import child, seed_of
 from halfseen.structures.independent import Independent
 from halfseen.structures.transcript import LeftRight, best
-from halfseen.structures.transcript_passes import Scored
 
 log = logging.getLogger("halfseen")
 
@@ -542,12 +541,12 @@ class TranscriptAligner(Estimator):
         moves = self._model.prepare(self._params)["moves"][0]
         aligner = Aligner(self._lexicon, moves, float(self.step), self._typical, self._certainty)
 
+        score = self._model.leaves["emit"].score
+
         def align(prepared: Any, chunk: SequenceChunk) -> list[Alignment]:
-            scores, last, found = self._scores(prepared, chunk), np.cumsum(chunk.blocks.lengths), []
-            for i, end in enumerate(last.tolist()):
-                b = chunk.first + i
-                own = np.ascontiguousarray(scores[end - int(chunk.blocks.lengths[i]) : end])
-                one = aligner(corpus.names[b], layouts[b], Scored.of(own))
+            found = []
+            for b, scored in enumerate(scored_by(lambda blocks: score(prepared["emit"], blocks, SOFT), chunk), chunk.first):
+                one = aligner(corpus.names[b], layouts[b], scored)
                 if one is None:
                     raise DataError(
                         f"{corpus.names[b]} has probability zero under the model in every segmentation. "

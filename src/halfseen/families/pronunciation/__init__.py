@@ -1,0 +1,1 @@
+"""Pronunciation: joint units of letters and phones, learned from a dictionary, that pronounce other words."""
