@@ -12,7 +12,8 @@ Data = Annotated[
 ]
 Model = Annotated[str, Argument(metavar="MODEL", help="A model file, made by halfseen fit.")]
 Second = Annotated[
-    str | None, Argument(metavar="TARGET", help="For word alignment: the file of translations, line by line.")
+    str | None,
+    Argument(metavar="TARGET", help="Of sound the file of its transcript, of sentences that of translations."),
 ]
 Sql = Annotated[
     str | None, Option("--sql", metavar="QUERY", help="A query (or table) of a database, or any SQL over files.")

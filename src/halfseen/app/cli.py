@@ -251,13 +251,25 @@ def predict(
 
 @_verb
 def align(
-    model: Model,
-    data: Annotated[
-        str, Argument(metavar="DATA", help="A folder of audio, a WAV file, a table of steps, or a file of sentences.")
+    model: Annotated[
+        str, Argument(metavar="MODEL", help="A model file; without one the starter model aligns sound (English).")
     ],
+    data: Annotated[
+        str | None,
+        Argument(metavar="DATA", help="A sound file or a folder of them, a table of steps, or a file of sentences."),
+    ] = None,
     target: Second = None,
+    model_file: Annotated[
+        str | None, Option("--model", metavar="FILE", help="The model file, in place of the first argument.")
+    ] = None,
     output: Annotated[
-        str, Option("--output", "-o", metavar="PATH", help="Folder for audio, file for tables; - is stdout.")
+        str,
+        Option(
+            "--output",
+            "-o",
+            metavar="PATH",
+            help="File for one recording (format by extension) or a table; folder for several; - is stdout.",
+        ),
     ] = "-",
     missing: Missing = None,
     safe_csv: SafeCsv = False,

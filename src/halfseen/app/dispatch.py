@@ -97,6 +97,23 @@ def model_to_use(path: str) -> Any:
     return model
 
 
+def opened(verb: str, request: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+    """Return the model to use, and the request with the data that are left: the model may stand before them or not."""
+    paths = [request[name] for name in ("model", "data", "target") if request.get(name) is not None]
+    owner = families.without_model(verb, paths[0])
+    if request.get("model_file") is not None:
+        model = model_to_use(request["model_file"])
+    elif owner is not None:
+        model = owner.module("cli").own_model(verb)
+    elif len(paths) < 2 and "model_file" in request:
+        raise ParameterError(f"{paths[0]} is taken for a model, and there are no data after it. Give both.")
+    else:
+        return model_to_use(request["model"]), request
+    if len(paths) > 2:
+        raise ParameterError(f"{paths[2]}: there is one path too many; the model is not among them.")
+    return model, {**request, "data": paths[0], "target": paths[1] if len(paths) == 2 else None}
+
+
 def command(model: Any, verb: str) -> Any:
     """Return the function with which the family of a model runs a verb."""
     return getattr(family_with(model, verb).module("cli"), verb)

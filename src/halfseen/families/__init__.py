@@ -5,6 +5,7 @@ To add a family, write its folder and add its name to `NAMES`; nothing else list
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 
 from halfseen.families.family import Family, Option
@@ -33,6 +34,12 @@ def of_model(model: str) -> Family | None:
 def offering(verb: str) -> list[Family]:
     """Return the families that have a verb of the command line."""
     return [family for family in FAMILIES if verb in family.verbs]
+
+
+def without_model(verb: str, path: str) -> Family | None:
+    """Return the family that uses these data with a model of its own; None if the path is that of a model file."""
+    ending = "/" if os.path.isdir(path) else os.path.splitext(path)[1].lower()
+    return next((family for family in FAMILIES if ending in family.without_model.get(verb, ())), None)
 
 
 def owners(verb: str, option: str) -> list[tuple[Family, Option]]:

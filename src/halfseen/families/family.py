@@ -60,6 +60,8 @@ class Family:
     refused : dict              verb -> {shared option: why it does not apply}
     reports : dict              class -> title of its report; its module ``report`` has SECTIONS and MATERIAL
     two_files : bool            whether its data can come in two files
+    without_model : dict        verb -> endings of data, "/" for folders, which it uses with a model of the library's
+                                own: function `own_model` of its module ``cli``
     of_rows : bool              whether its data are the rows of one table, which the studio shows
     """
 
@@ -77,6 +79,7 @@ class Family:
     refused: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     reports: Mapping[str, str] = field(default_factory=dict)
     two_files: bool = False
+    without_model: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     of_rows: bool = False
 
     @property

@@ -63,7 +63,8 @@ def use(verb: str, request: Mapping[str, Any], model: Any = None) -> None:
     """Let the family of a model run the verb: of the model file that the request names, or of a given model."""
     from halfseen.app import dispatch
 
-    model = dispatch.model_to_use(request["model"]) if model is None else model
+    if model is None:
+        model, request = dispatch.opened(verb, request)
     act = dispatch.command(model, "check" if request.get("check") else verb)
     dispatch.check_use(model, verb, request)
     act(model, dispatch.reading_of(model), request)

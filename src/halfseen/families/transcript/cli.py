@@ -1,8 +1,8 @@
 """Transcript alignment on the command line: folders of audio, and tables of steps.
 
-A folder has recordings (.wav) with transcripts of the same name (.txt, .lab, .TextGrid, .srt, .vtt), or `--transcripts`
-names a file with them. A table has a row for each step, `--group` and `--time` name the columns of sequence and time,
-and `--transcripts` names a file with the transcript of each group.
+A folder has recordings (.wav, .flac, .mp3, ...) with transcripts of the same name (.txt, .lab, .TextGrid, .srt, .vtt),
+or `--transcripts` names a file with them. A table has a row for each step, `--group` and `--time` name the columns of
+sequence and time, and `--transcripts` names a file with the transcript of each group.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping, Sequence
-from itertools import groupby
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +26,16 @@ from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.convergence import ended
 from halfseen.estimators.outcome import likelihood
 from halfseen.families.transcript.alignment import Segment
+from halfseen.families.transcript.cli_files import Files
+from halfseen.families.transcript.cli_words import of_fit, of_use, with_words
 from halfseen.families.transcript.dictionary import read_dictionary
 from halfseen.families.transcript.estimator import TranscriptAligner
-from halfseen.families.transcript.recordings import MEMORY, AudioFolder, Recording
-from halfseen.families.transcript.written.files import FORMATS, write
-from halfseen.families.transcript.written.rough import retimed
+from halfseen.families.transcript.recordings import MEMORY, AudioFolder
+from halfseen.families.transcript.sound.files import FILMS, SOUNDS
 
 SILENCE = "sil"
+ODD = 5.0  # surprise above which a transcript is probably wrong
+OF_AUDIO = ("format", "line_length", "lines", "language", "g2p")  # options
 SHOWN = ("start", "end", "log_probability", "confidence", "start_sd", "end_sd")
 
 
@@ -46,13 +49,12 @@ def fit(request: Mapping[str, Any]) -> Fitted:
         "sql": request["sql"],
         "missing": options.names(request["missing"]),
         "ignore": options.names(request["ignore"]),
-        **{name: request[name] for name in ("group", "time", "transcripts", "dictionary", "tier")},
+        **{name: request[name] for name in ("group", "time", "transcripts", "dictionary", "language", "tier")},
     }
     audio = is_audio(paths[0])
-    dictionary = None if request["dictionary"] is None else read_dictionary(request["dictionary"])
-    model = _estimator(request, dictionary, audio)
     if audio:
-        corpus = _corpus(paths[0], reading, dictionary, request["memory"])
+        dictionary, corpus = _pronounced(request, reading)
+        model = _estimator(request, dictionary, audio)
         if model.silence is not None:
             model.set_params(start={model.silence: corpus.quiet()})
         model.fit(corpus, corpus.transcripts)
@@ -60,11 +62,24 @@ def fit(request: Mapping[str, Any]) -> Fitted:
         return Fitted(model, corpus, reading)
     if request["memory"] is not None:
         raise ParameterError("--memory is for recordings: a table of steps is read whole.")
+    _refuse_of_audio({**request, "data": paths[0]})
+    dictionary = None if request["dictionary"] is None else read_dictionary(request["dictionary"])
+    model = _estimator(request, dictionary, audio)
     table = _table(paths[0], reading)
     model.fit(
         table.drop_columns(reading["ignore"]), _transcripts(reading), groups=reading["group"], time=reading["time"]
     )
     return Fitted(model, (table.drop_columns(reading["ignore"]), _transcripts(reading)), reading)
+
+
+def _pronounced(request: Mapping[str, Any], reading: Mapping[str, Any]) -> tuple[dict[str, Any] | None, AudioFolder]:
+    """Return the dictionary of a fit, and its recordings."""
+    speech = of_fit(request)
+    if speech is None:
+        dictionary = None if request["dictionary"] is None else read_dictionary(request["dictionary"])
+        return dictionary, _corpus(reading["data"], reading, dictionary, request["memory"])
+    corpus = _corpus(reading["data"], reading, speech.known, request["memory"])
+    return {**speech.dictionary, **speech.pronounced(corpus)}, corpus
 
 
 def _estimator(request: Mapping[str, Any], dictionary: Any, audio: bool) -> TranscriptAligner:
@@ -90,19 +105,36 @@ def _estimator(request: Mapping[str, Any], dictionary: Any, audio: bool) -> Tran
 
 
 def is_audio(path: str) -> bool:
-    """Whether a path is a folder or a sound file."""
-    return Path(path).is_dir() or path.lower().endswith(".wav")
+    """Whether a path is a folder or a sound file; films are meant as such too, and their message says what to do."""
+    return Path(path).is_dir() or path.lower().endswith((*SOUNDS, *FILMS))
 
 
 def _corpus(path: str, reading: Mapping[str, Any], words: Any, memory: str | None = None) -> AudioFolder:
     """Return the recordings; features beyond `memory` are computed anew in every pass."""
     limit = MEMORY if memory is None else read_memory(memory)
-    given = None if reading.get("transcripts") is None else read_transcript_file(reading["transcripts"])
+    given = _given(path, reading)
     corpus = AudioFolder(path, transcripts=given, words=words, tier=reading.get("tier"), memory=limit)
     if corpus.without_text:
         listed = ", ".join(corpus.without_text[:5]) + (" ..." if len(corpus.without_text) > 5 else "")
         console.note(f"left out, no transcript: {len(corpus.without_text)} recordings: {listed}")
     return corpus
+
+
+def _given(path: str, reading: Mapping[str, Any]) -> dict[str, str] | str | None:
+    """Return the transcripts that a command names: by the names of recordings, or the file of one recording."""
+    text, listed = reading.get("text"), reading.get("transcripts")
+    if text is None:
+        return None if listed is None else read_transcript_file(listed)
+    if listed is not None:
+        raise ParameterError(f"give {text}, or --transcripts, not both.")
+    if Path(path).is_dir():
+        raise ParameterError(
+            f"{text} is one file, but {path} is a folder. Put a transcript of the same name beside each recording, or "
+            "name a file of all of them by --transcripts."
+        )
+    if is_audio(text):
+        raise ParameterError(f"{text} is sound, not a transcript of {path}. For several recordings, name their folder.")
+    return str(text)
 
 
 def _table(path: str, reading: Mapping[str, Any]) -> pa.Table:
@@ -160,13 +192,19 @@ def read_transcript_file(path: str) -> dict[str, str]:
 # ---- use -------------------------------------------------------------------------------------------------------------
 
 
+def own_model(verb: str) -> TranscriptAligner:
+    """Return the model that sound is aligned with where none is named: the starter model."""
+    found: TranscriptAligner = import_module("halfseen.families.transcript.starter").load_speech()
+    return found
+
+
 def align(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     """Write the times of all words or units."""
-    request = {**request, "level": request["level"] or "words", "format": request["format"] or "TextGrid"}
+    request = {**request, "level": request["level"] or "words"}
     if request["level"] not in ("words", "units"):
         raise ParameterError(f"--level {request['level']!r} is not words or units.")
     model.set_params(n_jobs=request["jobs"])
-    now = _read_as(model, reading)
+    now = _read_as(model, reading, request)
     now |= {name: request[name] for name in ("transcripts", "tier") if request[name] is not None}
     if request["missing"] is not None:
         now["missing"] = options.names(request["missing"])
@@ -174,17 +212,25 @@ def align(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping
     if is_audio(request["data"]):
         if request["transcripts"] is None:
             now["transcripts"] = None  # those next to the recordings, not those of the fit
-        _check_output(request)
         _align_audio(model, now, request)
     else:
+        _refuse_of_audio(request)
         _align_table(model, now, request)
 
 
-def _read_as(model: TranscriptAligner, reading: Mapping[str, Any]) -> dict[str, Any]:
+def _refuse_of_audio(request: Mapping[str, Any]) -> None:
+    """Refuse options that only apply to sound."""
+    for name, flag in request["flags"].items():
+        if name in OF_AUDIO and request.get(name) is not None:
+            raise ParameterError(f"{flag} is for sound: {request['data']} is read as a table.")
+
+
+def _read_as(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
     """Return how to read data: as in the fit; a model made in Python has the columns of group and time."""
     group, time = model._marks
-    blank = dict.fromkeys(("sql", "transcripts", "dictionary", "tier"))
-    return {**blank, "missing": [], "ignore": [], "group": group, "time": time, **reading}
+    blank = dict.fromkeys(("sql", "transcripts", "dictionary", "tier", "language"))
+    read = {**blank, "missing": [], "ignore": [], "group": group, "time": time, **reading}
+    return {**read, "text": request.get("target")}
 
 
 def _check_kind(path: str, reading: Mapping[str, Any]) -> None:
@@ -195,69 +241,48 @@ def _check_kind(path: str, reading: Mapping[str, Any]) -> None:
         raise ParameterError(f"{path} is audio, but the model was fitted to a table. Give a table of steps.")
     if not is_audio(path) and reading["group"] is None:
         raise ParameterError(
-            f"{path} is not a folder or a .wav file, and the model has no group column to read it as a table."
+            f"{path} is not a folder or a sound file ({', '.join(SOUNDS[:4])}, ...), and the model has no group column "
+            "to read it as a table."
         )
+    if reading["text"] is not None and not is_audio(path):
+        raise ParameterError(f"{reading['text']}: transcripts of a table are given by --transcripts.")
+
+
+def _spoken(
+    model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping[str, Any]
+) -> tuple[TranscriptAligner, AudioFolder]:
+    """Return the recordings, and the model with the pronunciations of their words."""
+    speech = of_use(model, reading, request)
+    known = speech.known if speech is not None else model._lexicon.pronunciations or set(model.units_)
+    corpus = _corpus(request["data"], reading, known, request.get("memory"))
+    return (model if speech is None else with_words(model, speech, corpus)), corpus
 
 
 def _align_audio(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
-    corpus = _corpus(request["data"], reading, model._lexicon.pronunciations or set(model.units_))
-    if request["output"] != "-":
-        _check_targets(corpus, request)
+    output = request["output"]
+    files = None if output == "-" else Files.asked(request)
+    model, corpus = _spoken(model, reading, request)
+    if files is not None:
+        files.check(corpus)
     found = model.set_params(too_short="skip").align(corpus, corpus.transcripts)
     for recording, one in zip(corpus.recordings, found, strict=True):
         if one is None:
-            console.note(f"note: {recording.name} is too short for its transcript and was left out")
-        elif one.surprise > 5:
+            console.note(
+                f"note: {recording.name} is too short for its {len(recording.words)} words and was left out: is it the "
+                "right transcript?"
+            )
+        elif one.surprise > ODD:
             console.note(f"note: {recording.name} fits badly (surprise {one.surprise:.1f}): check its transcript")
     pairs = [
-        (recording, one.shifted(recording.start))
+        (recording, None if one is None else one.shifted(recording.start))
         for recording, one in zip(corpus.recordings, found, strict=True)
-        if one is not None
     ]
-    output = request["output"]
-    if output == "-":
-        _rows(request, [(recording.name, part) for recording, one in pairs for part in one.tier(request["level"])])
+    if files is None:
+        aligned = [(recording.name, one) for recording, one in pairs if one is not None]
+        _rows(request, [(name, part) for name, one in aligned for part in one.tier(request["level"])], "text")
         return
-    by_file = [list(group) for _, group in groupby(pairs, key=lambda pair: pair[0].path)]
-    for listed in by_file:
-        for path in _targets(output, listed[0][0], request["format"]):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write(path, [one for _, one in listed], retimed(listed), media=listed[0][0].path)
-    console.note(f"{len(by_file)} recording{'s' if len(by_file) != 1 else ''} aligned: {output}")
-
-
-def _check_targets(corpus: AudioFolder, request: Mapping[str, Any]) -> None:
-    """Refuse to overwrite files next to the recordings: they may be transcripts made by hand."""
-    folder = Path(request["data"]) if Path(request["data"]).is_dir() else Path(request["data"]).parent
-    for recording in corpus.recordings:
-        for path in _targets(request["output"], recording, request["format"]):
-            if path.exists() and folder.resolve() in path.resolve().parents:
-                raise ParameterError(f"-o: {path} is next to the recordings and would be lost. Name another folder.")
-
-
-def _targets(output: str, recording: Recording, form: str) -> list[Path]:
-    """Return the files for a recording: below the folder `output`, one for each format."""
-    name = recording.name if recording.end is None else recording.name.rpartition("#")[0]
-    return [Path(output, name + ending) for ending in _endings(form)]
-
-
-def _check_output(request: Mapping[str, Any]) -> None:
-    """Refuse invalid output options before anything is read."""
-    _endings(request["format"])
-    ending = Path(request["output"]).suffix
-    if ending.lower() in {known.lower() for known in FORMATS} and not Path(request["output"]).is_dir():
-        raise ParameterError(
-            f"-o {request['output']} is the name of a file. For audio, name a folder and add --format {ending[1:]}."
-        )
-
-
-def _endings(text: str) -> list[str]:
-    known = {ending[1:].lower(): ending for ending in FORMATS}
-    found = [name.lower().lstrip(".") for name in options.names(text)]
-    wrong = [name for name in found if name not in known]
-    if wrong or not found:
-        raise ParameterError(f"--format {text!r} is not one or more of {', '.join(e[1:] for e in FORMATS)}.")
-    return [known[name] for name in found]
+    count = files.write(pairs)
+    console.note(f"{count} recording{'s' if count != 1 else ''} aligned: {output}")
 
 
 def _align_table(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
@@ -287,9 +312,10 @@ def _times(table: pa.Table, group: str, time: str | None) -> dict[str, list[Any]
     return {name: sorted(values) for name, values in found.items()}
 
 
-def _rows(request: Mapping[str, Any], rows: Sequence[tuple[str, Segment]]) -> None:
+def _rows(request: Mapping[str, Any], rows: Sequence[tuple[str, Segment]], *more: str) -> None:
     columns: dict[str, list[Any]] = {"name": [name for name, _ in rows], "unit": [part.name for _, part in rows]}
-    columns |= {field: [getattr(part, field) for _, part in rows] for field in SHOWN}
+    shown = (*SHOWN, *(more if request["level"] == "words" else ()))
+    columns |= {field: [getattr(part, field) for _, part in rows] for field in shown}
     with writer(request) as out:
         out.append(pa.table(columns))
 
@@ -297,17 +323,19 @@ def _rows(request: Mapping[str, Any], rows: Sequence[tuple[str, Segment]]) -> No
 def score(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:
     """Return the log-likelihood of utterances; transcripts of a table are those of the fit."""
     group, time = model._marks
-    found = model.score_samples(*data(model, reading, request).X, groups=group, time=time)
+    read = data(model, reading, request)
+    model = read.model
+    found = model.score_samples(*read.X, groups=group, time=time)
     total = float(found.sum())
     return {"utterances": float(len(found)), "loglik": total, **estimate_of(model), "per utterance": total / len(found)}
 
 
 def data(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> Fitted:
     """Return the utterances and their transcripts; those of a table are those of the fit."""
-    reading = _read_as(model, reading)
+    reading = _read_as(model, reading, request)
     _check_kind(request["data"], reading)
     if is_audio(request["data"]):
-        corpus = _corpus(request["data"], reading, model._lexicon.pronunciations or set(model.units_))
+        model, corpus = _spoken(model, reading, request)
         return Fitted(model, (corpus, corpus.transcripts))
     table = _table(request["data"], {**reading, "sql": request.get("sql")})
     kept = [name for name in (*model._schema.names, reading["group"], reading["time"]) if name is not None]
@@ -348,8 +376,11 @@ def code(model: TranscriptAligner) -> str:
         lines.append(f"model = hs.TranscriptAligner({', '.join(given)}).fit(features, transcripts)")
         return "\n".join([*lines, "print(model.describe())"])
     words = ""
-    if reading.get("dictionary"):
+    if reading.get("language"):
+        lines.append("dictionary = ...  # hs.pronunciations_of(words, language=" + repr(reading["language"]) + ")")
+    elif reading.get("dictionary"):
         lines.append(f"dictionary = hs.read_dictionary({reading['dictionary']!r})")
+    if reading.get("language") or reading.get("dictionary"):
         given.insert(0, "dictionary=dictionary")
         words = ", words=dictionary"
     if reading.get("transcripts"):

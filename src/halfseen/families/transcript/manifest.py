@@ -2,8 +2,12 @@
 
 from halfseen.families.family import Family, Option
 from halfseen.families.options import GROUP, TIME, UNKNOWN, VARIANCE_FLOOR
+from halfseen.families.transcript.sound.endings import FILMS, SOUNDS
 
 TRANSCRIPTS = Option("transcripts", "CSV or TSV file: the name of each recording or group, and its transcript.", "FILE")
+LANGUAGE = Option("language", "Language of words that no dictionary has: en, de, fr, ... (espeak-ng).", "NAME")
+G2P = Option("g2p", "Model file that pronounces words which are not in the dictionary.", "FILE")
+DICTIONARY = Option("dictionary", "Pronunciations: a word, a tab and its units on each line.", "FILE")
 TIER = Option("tier", "Tier of TextGrid files that has the words.", "NAME")
 A_FOLDER = "give a folder of audio, or one file of steps"
 ONE_START = "there is one start"
@@ -16,8 +20,10 @@ FAMILY = Family(
         "AudioFolder": "recordings",
         "mfcc": "sound.features",
         "plot_alignment": "plots",
+        "pronunciations_of": "pronounce",
         "read_captions": "written.captions",
         "read_dictionary": "dictionary",
+        "read_sound": "sound.files",
         "read_textgrid": "written.textgrid",
         "read_wav": "sound.wav",
     },
@@ -31,7 +37,9 @@ FAMILY = Family(
             TRANSCRIPTS,
             TIER,
             VARIANCE_FLOOR,
-            Option("dictionary", "Pronunciations: a word, a tab and its units on each line.", "FILE"),
+            DICTIONARY,
+            LANGUAGE,
+            G2P,
             Option("silence", "Unit of pauses, or none. Default for audio: sil.", "NAME"),
             UNKNOWN,
             Option("states", "States of each unit. Default: 3.", "N", type=int, least=1, parameter="states_per_unit"),
@@ -47,7 +55,17 @@ FAMILY = Family(
         "align": (
             TRANSCRIPTS,
             TIER,
-            Option("format", "Files to write for audio: TextGrid (default), json, csv, srt, vtt, or several.", "NAMES"),
+            DICTIONARY,
+            LANGUAGE,
+            G2P,
+            UNKNOWN,
+            Option(
+                "format",
+                "Files in a folder: TextGrid (default), srt, vtt, words.vtt, eaf, json, csv, ctm; several with commas.",
+                "NAMES",
+            ),
+            Option("line_length", "Characters in a line of a caption. Default: 42.", "N", type=int, least=1),
+            Option("lines", "Lines of a caption. Default: 2.", "N", type=int, least=1),
             Option("level", "What to write on standard output and for tables: words (default) or units.", "NAME"),
         ),
     },
@@ -69,5 +87,7 @@ FAMILY = Family(
         "score": {"memory": "recordings are read one by one", "weight": "all recordings count alike", "glob": A_FOLDER},
         "report": {"cost": "it has no classes to decide on"},
     },
+    two_files=True,
+    without_model={"align": ("/", *SOUNDS, *FILMS)},
     reports={"TranscriptAligner": "Report on transcript alignment"},
 )

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from halfseen.data.encodings import read_text
 from halfseen.errors import DataError, ParameterError
-from halfseen.families.transcript.sound.features import STEP, mfcc
+from halfseen.families.transcript.sound.features import STEP
 from halfseen.families.transcript.sound.files import SOUNDS, read_sound
+from halfseen.families.transcript.sound.front_ends import Features, front_end
 from halfseen.families.transcript.written.captions import Caption, read_captions
 from halfseen.families.transcript.written.textgrid import read_textgrid
 from halfseen.families.transcript.written.tokens import Token, tokens_of, words_of
@@ -96,6 +97,9 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
     deltas : {0, 1, 2}, default 1
         Add slopes, and slopes of slopes, to the cepstra: more distinguish units better, fewer locate boundaries better.
     step : float, default 0.01
+    features : str or function, default "mfcc"
+        "mfcc", or "sphinx" for acoustic models of CMU Sphinx (`read_sphinx`; with its options where a model has others,
+        see `TranscriptAligner.front_end_`), or a function (samples, rate) -> features, of which no mean is subtracted.
     memory : int              bytes of features to keep in memory
 
     Attributes
@@ -122,9 +126,11 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
         needs_text: bool = True,
         deltas: int = 1,
         step: float = STEP,
+        features: Features = "mfcc",
         memory: int = MEMORY,
     ) -> None:
         self.folder, self.step, self.deltas, self.memory = Path(folder), step, deltas, memory
+        self._front_end = front_end(features, deltas, step)
         self.without_text: list[str] = []
         self._given = self._read_given(transcripts)
         self.recordings = list(self._found(words, tier, needs_text))
@@ -135,6 +141,11 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
         self._kept: dict[int, NDArray[np.float64]] = {}
         self._size = 0
         self._means: dict[str, NDArray[np.float64]] = {}
+
+    @property
+    def front_end(self) -> str | None:
+        """Name of the front end of the features; None for a function."""
+        return self._front_end.name
 
     def _read_given(self, transcripts: Any) -> dict[str, str] | Path | None:
         """Return transcripts by name, or the file of one."""
@@ -201,6 +212,8 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
 
     def _features(self, found: Recording) -> NDArray[np.float64]:
         cepstra = self._cepstra(found)
+        if not self._front_end.centred:
+            return cepstra
         if found.speaker not in self._means:
             total, n_frames = np.zeros(13), 0
             for other in self.recordings:  # in their order, independent of the order of access
@@ -212,8 +225,7 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
         return cepstra
 
     def _cepstra(self, found: Recording) -> NDArray[np.float64]:
-        samples, rate = _clip(found)
-        return mfcc(samples, rate, deltas=self.deltas, normalise=False, step=self.step)
+        return self._front_end.read(*_clip(found))
 
     # ---- files ---------------------------------------------------------------------------------------------------
 

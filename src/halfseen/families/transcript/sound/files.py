@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.errors import DataError
+from halfseen.families.transcript.sound.endings import FILMS, SOUNDS
 from halfseen.families.transcript.sound.wav import read_wav
 from halfseen.optional import optional
 
 __all__ = ["FILMS", "SOUNDS", "read_sound"]
 
-SOUNDS = (".wav", ".flac", ".mp3", ".ogg", ".oga", ".opus", ".aif", ".aiff", ".au", ".w64", ".rf64", ".sph")
-FILMS = (".m4a", ".mp4", ".mkv", ".webm", ".mov", ".avi", ".aac", ".wma", ".amr")  # nothing here reads them
 BLOCK = 1 << 20  # frames that are read at a time, whose channels are averaged at once
 
 

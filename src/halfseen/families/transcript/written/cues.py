@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from halfseen.errors import ParameterError
 from halfseen.families.transcript.written.captions import Caption, clock, escaped
-from halfseen.families.transcript.written.tokens import Token
+from halfseen.families.transcript.written.tokens import Token, logical_lines
 
 if TYPE_CHECKING:
     from halfseen.families.transcript.alignment import Alignment
@@ -116,8 +116,9 @@ def pieces_of(alignments: Sequence[Alignment]) -> list[Piece]:
     found: list[Piece] = []
     line = sentence = 0
     for one in alignments:
-        tokens = one.tokens or [Token(part.name, part.name) for part in one.words if part.word >= 0]
+        tokens = one.tokens or [Token(part.name, part.name, 1) for part in one.words if part.word >= 0]
         numbers = {part.word: part for part in one.words} if one.tokens else dict(enumerate(one.words))
+        lines = logical_lines(tokens)
         at = min((part.start for part in one.words), default=0.0)
         for i, token in enumerate(tokens):
             start, end = (numbers[i].start, numbers[i].end) if i in numbers else (at, at)
@@ -126,7 +127,7 @@ def pieces_of(alignments: Sequence[Alignment]) -> list[Piece]:
                 found[-1] = found[-1]._replace(text=found[-1].text + first, end=end)
             else:
                 more = [first, *more]
-            found += [Piece(text, start, end, line + token.line, sentence + token.sentence) for text in more]
+            found += [Piece(text, start, end, line + lines[token.line], sentence + token.sentence) for text in more]
             at = end
         if tokens:
             line, sentence = line + tokens[-1].line + 1, sentence + tokens[-1].sentence + 1

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from halfseen.errors import ParameterError
 from halfseen.families.transcript.written.captions import Caption, write_captions
-from halfseen.families.transcript.written.cues import Rules, cues_of, pieces_of
+from halfseen.families.transcript.written.cues import Cue, Rules, cues_of, pieces_of
 from halfseen.families.transcript.written.elan import write_elan
 from halfseen.families.transcript.written.textgrid import write_textgrid
 from halfseen.families.transcript.written.tokens import text_of
@@ -35,15 +35,20 @@ class Content:
     Attributes
     ----------
     alignments : sequence of Alignment
-    captions : sequence of Caption or None      those to write, if they are given and not made by the rules
-    rules : Rules                               of captions
-    media : path or None                        the sound file
+    given : sequence of Cue or None     captions, if they are given and not made by the rules
+    rules : Rules                       of captions
+    media : path or None                the sound file
     """
 
     alignments: Sequence[Alignment]
-    captions: Sequence[Caption] | None = None
+    given: Sequence[Cue] | None = None
     rules: Rules = field(default_factory=Rules)
     media: str | os.PathLike[str] | None = None
+
+    @property
+    def cues(self) -> Sequence[Cue]:
+        """The captions."""
+        return cues_of(pieces_of(self.alignments), self.rules) if self.given is None else self.given
 
     @property
     def words(self) -> list[Segment]:
@@ -59,7 +64,7 @@ class Content:
 def write(
     path: str | os.PathLike[str],
     alignments: Sequence[Alignment],
-    captions: Sequence[Caption] | None = None,
+    given: Sequence[Cue] | None = None,
     *,
     rules: Rules | None = None,
     media: str | os.PathLike[str] | None = None,
@@ -68,7 +73,7 @@ def write(
     ending = ending_of(path)
     if ending is None:
         raise ParameterError(f"{os.fspath(path)}: alignments are written as one of {', '.join(FORMATS)}.")
-    WRITERS[ending](path, Content(alignments, captions, Rules() if rules is None else rules, media))
+    WRITERS[ending](path, Content(alignments, given, Rules() if rules is None else rules, media))
 
 
 def ending_of(path: str | os.PathLike[str]) -> str | None:
@@ -95,15 +100,11 @@ def _write_elan(path: str | os.PathLike[str], content: Content) -> None:
 
 
 def _write_captions(path: str | os.PathLike[str], content: Content) -> None:
-    captions = content.captions
-    if captions is None:
-        captions = [cue.caption for cue in cues_of(pieces_of(content.alignments), content.rules)]
-    write_captions(path, captions)
+    write_captions(path, [cue.caption for cue in content.cues])
 
 
 def _write_timed_captions(path: str | os.PathLike[str], content: Content) -> None:
-    cues = cues_of(pieces_of(content.alignments), content.rules)
-    write_captions(path, [Caption(cue.start, cue.end, cue.timed_text) for cue in cues], marked=True)
+    write_captions(path, [Caption(cue.start, cue.end, cue.timed_text) for cue in content.cues], marked=True)
 
 
 def _write_json(path: str | os.PathLike[str], content: Content) -> None:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from halfseen.families.transcript.written.captions import Caption, read_captions
+from halfseen.families.transcript.written.captions import read_captions
+from halfseen.families.transcript.written.cues import Cue, Piece, pieces_of
 
 if TYPE_CHECKING:
     from halfseen.families.transcript.alignment import Alignment
     from halfseen.families.transcript.recordings import Recording
 
 
-def retimed(pairs: Sequence[tuple[Recording, Alignment | None]]) -> list[Caption] | None:
-    """Return the captions of one recording, each with its text; None if its transcript is not of captions.
+def retimed(pairs: Sequence[tuple[Recording, Alignment | None]]) -> list[Cue] | None:
+    """Return the captions of one recording, each with its lines; None if its transcript is not of captions.
 
     Those without words, such as "[music]", and those that could not be aligned keep their times, as far as the others
     leave room.
@@ -21,19 +22,30 @@ def retimed(pairs: Sequence[tuple[Recording, Alignment | None]]) -> list[Caption
     first = pairs[0][0]
     if first.end is None or first.transcript is None:
         return None
-    found = sorted(read_captions(first.transcript))
-    sure = set()
-    for recording, one in pairs:
-        if one is not None and one.words:
-            number = int(recording.name.rpartition("#")[2]) - 1
-            found[number] = Caption(one.words[0].start, one.words[-1].end, found[number].text)
-            sure.add(number)
+    rough = sorted(read_captions(first.transcript))
+    aligned = {int(recording.name.rpartition("#")[2]) - 1: one for recording, one in pairs if one is not None}
+    found, sure = [], set()
+    for number, (start, end, text) in enumerate(rough):
+        one = aligned.get(number)
+        if one is None or not one.words:
+            found.append(Cue(start, end, _lines(text, [Piece(text, start, end)])))
+            continue
+        sure.add(number)
+        found.append(Cue(one.words[0].start, one.words[-1].end, _lines(text, pieces_of([one]))))
     return [one if i in sure else _between(found, i) for i, one in enumerate(found)]
 
 
-def _between(captions: Sequence[Caption], i: int) -> Caption:
+def _lines(text: str, pieces: Sequence[Piece]) -> tuple[tuple[Piece, ...], ...]:
+    """Return the lines of a caption, each piece of the text with its time."""
+    words = text.split()
+    timed = pieces if len(pieces) == len(words) else [pieces[0]] * len(words)
+    left = iter([piece._replace(text=word) for piece, word in zip(timed, words, strict=True)])
+    return tuple(tuple(next(left) for _ in line.split()) for line in text.splitlines())
+
+
+def _between(cues: Sequence[Cue], i: int) -> Cue:
     """Return a caption with its rough times, cut where the captions beside it begin and end."""
-    before = captions[i - 1].end if i else 0.0
-    after = captions[i + 1].start if i + 1 < len(captions) else captions[i].end
-    start = max(captions[i].start, before)
-    return captions[i]._replace(start=start, end=max(start, min(captions[i].end, after)))
+    before = cues[i - 1].end if i else 0.0
+    after = cues[i + 1].start if i + 1 < len(cues) else cues[i].end
+    start = max(cues[i].start, before)
+    return cues[i]._replace(start=start, end=max(start, min(cues[i].end, after)))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 __all__ = ["Token", "text_of", "tokens_of", "words_of"]
@@ -23,6 +23,7 @@ CUE = re.compile(r"\[[^\[\]\n]*+\]")
 LABEL = re.compile(r"(?:>>+|[-–—])?[ \t]*+[A-ZÀ-ÖØ-Þ][^\n:a-zß-ÿ]{0,29}:(?=\s|$)")
 DASHES = re.compile(r"(?<=[^\W_])((?:—|–|--|…|\.\.\.|/)[\"'”’]?)(?=[^\W_])")  # between words without a blank
 HYPHEN = re.compile(r"(?<=[^\W_])(-)(?=[^\W_])")
+NARROW, FEW = 50, 2  # characters, and line ends: below, lines are taken for those of a poem or a list
 NUMBER = re.compile(r"[\d.,:/–-]+")
 END = re.compile(r"[.?!…。？！][\"'”’»)\]]*$")
 ABBREVIATED = {
@@ -52,14 +53,14 @@ class Token(NamedTuple):
     ----------
     word : str        as it is aligned: spelled as in the dictionary
     text : str        as it is written, with punctuation, labels and cues that stand beside it
-    line : int        number of its line, among those with words
+    line : int        number of its line, from 1
     sentence : int    number of its sentence
     joined : bool     whether no blank stands before it: the second word of "yes—no"
     """
 
     word: str
     text: str
-    line: int = 0
+    line: int = 1
     sentence: int = 0
     joined: bool = False
 
@@ -85,11 +86,11 @@ def tokens_of(text: str, known: Collection[str] | None = None) -> tuple[Token, .
     --------
     >>> for token in tokens_of("ANNA: Well — yes!\n[laughs] It's well-known.", {"It's", "well", "known", "yes"}):
     ...     print(token)
-    Token(word='well', text='ANNA: Well —', line=0, sentence=0, joined=False)
-    Token(word='yes', text='yes!', line=0, sentence=0, joined=False)
-    Token(word="It's", text="[laughs] It's", line=1, sentence=1, joined=False)
-    Token(word='well', text='well-', line=1, sentence=1, joined=False)
-    Token(word='known', text='known.', line=1, sentence=1, joined=True)
+    Token(word='well', text='ANNA: Well —', line=1, sentence=0, joined=False)
+    Token(word='yes', text='yes!', line=1, sentence=0, joined=False)
+    Token(word="It's", text="[laughs] It's", line=2, sentence=1, joined=False)
+    Token(word='well', text='well-', line=2, sentence=1, joined=False)
+    Token(word='known', text='known.', line=2, sentence=1, joined=True)
     """
     joined = _attached(list(_parts(text, known)))
     sentence, found = 0, []
@@ -103,6 +104,23 @@ def tokens_of(text: str, known: Collection[str] | None = None) -> tuple[Token, .
 def text_of(tokens: Sequence[Token]) -> str:
     """Return the text of tokens: those that are not joined have a blank before them."""
     return "".join(("" if token.joined or i == 0 else " ") + token.text for i, token in enumerate(tokens))
+
+
+def logical_lines(tokens: Sequence[Token]) -> dict[int, int]:
+    """Return the first line of the paragraph for each line of prose that is wrapped at a width, and others as they are.
+
+    A text is wrapped if no line is longer than the width, each would be with the first word of the next line, and the
+    width is above `NARROW`: such line ends mean nothing.
+    """
+    texts = {number: text_of(list(group)) for number, group in groupby(tokens, key=lambda token: token.line)}
+    width = max(map(len, texts.values()), default=0)
+    within = [(one, two) for one, two in pairwise(texts) if two == one + 1]  # lines of one paragraph
+    wrapped = all(len(texts[one]) + 1 + len(texts[two].split()[0]) > width for one, two in within)
+    found = {number: number for number in texts}
+    if wrapped and width > NARROW and len(within) >= FEW:
+        for one, two in within:
+            found[two] = found[one]
+    return found
 
 
 def words_of(text: str, known: Collection[str] | None = None) -> tuple[str, ...]:
@@ -134,10 +152,7 @@ def ends_sentence(text: str, following: str) -> bool:
 def _parts(text: str, known: Collection[str] | None) -> Iterator[_Part]:
     """Yield the pieces between blanks, with the words in them."""
     labelled = any(sign.islower() for sign in text)
-    number = 0
-    for line in text.splitlines():
-        if not line.strip():
-            continue
+    for number, line in enumerate(text.splitlines(), start=1):
         silent = [found.span() for found in CUE.finditer(line)]
         if labelled and (label := LABEL.match(line.lstrip())):
             silent.append((0, len(line) - len(line.lstrip()) + label.end()))
@@ -147,7 +162,6 @@ def _parts(text: str, known: Collection[str] | None) -> Iterator[_Part]:
                 continue
             for i, (word, shown) in enumerate(_split(piece[0], known)):
                 yield _Part(word, shown, number, i > 0)
-        number += 1
 
 
 def _split(piece: str, known: Collection[str] | None) -> list[tuple[str, str]]:
