@@ -125,7 +125,7 @@ class Alignment:
         )
         return replace(self, words=words, units=units, states=states, duration=self.duration + offset)
 
-    def write(self, path: str | os.PathLike[str], **rules: float) -> None:
+    def write(self, path: str | os.PathLike[str], **rules: Any) -> None:
         """Write a file by its extension.
 
         Extensions are .srt, .vtt, .words.vtt (with the time of each word), .TextGrid, .eaf (ELAN), .json, .csv and

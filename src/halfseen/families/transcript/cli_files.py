@@ -90,7 +90,7 @@ class Files:
             count += 1
             for path in self.targets(listed[0][0]):
                 path.parent.mkdir(parents=True, exist_ok=True)
-                write(path, found, retimed(listed), rules=self.rules, media=listed[0][0].path)
+                write(path, found, retimed(listed, self.rules), rules=self.rules, media=listed[0][0].path)
         return count
 
 

@@ -51,8 +51,9 @@ class Speech:
                 places.setdefault(token.word, f"{recording.name}, line {token.line}")
         found = looked_up(places, self.dictionary, self.language, self.g2p)
         if found.unknown and self.unknown is None:
+            also = "Or give" if self.language is not None else "Name their --language, or give"
             raise DataError(
-                f"{no_source(found.unknown, self.language, places)} Or give them in a file by --dictionary, a model of "
+                f"{no_source(found.unknown, self.language, places)} {also} them in a file by --dictionary, a model of "
                 "letters and phones by --g2p, or the unit that stands for such words by --unknown."
             )
         console.note(str(found))

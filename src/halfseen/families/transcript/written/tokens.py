@@ -1,7 +1,8 @@
 """The words of a transcript, and the text as it is written around them.
 
 - *token*: a word as it is aligned, with the text that it stands for, including the punctuation around it.
-- *label*: the name of a speaker in front of a line, `ANNA:`. It is shown but was not spoken.
+- *label*: the name of a speaker in front of a line, `ANNA:` or, if it comes back, `Anna:`. It is shown but was not
+  spoken.
 - *cue*: what is in square brackets, `[music]`. It is shown but was not spoken.
 
 The texts of the tokens, with a blank before each that is not `joined`, are the transcript: nothing is lost.
@@ -17,33 +18,23 @@ from typing import NamedTuple
 
 __all__ = ["Token", "text_of", "tokens_of", "words_of"]
 
-EDGES = '.,;:!?"“”„()[]{}«»‹›…—–-*_/\\‚‘¿¡♪♫|~<>•'
+EDGES = '.,;:!?"“”„()[]{}«»‹›…—–-*_/\\‚‘¿¡♪♫|~<>•。！？，、；：「」『』（）《》〈〉・'
 SPOKEN = frozenset("&%@+=#§°")  # signs that are read aloud, as are those of currencies
 CUE = re.compile(r"\[[^\[\]\n]*+\]")
-LABEL = re.compile(r"(?:>>+|[-–—])?[ \t]*+[A-ZÀ-ÖØ-Þ][^\n:a-zß-ÿ]{0,29}:(?=\s|$)")
+LABEL = re.compile(r"(?:>>+|[-–—])?[ \t]*+([^\W\d_][^\n:,;!?]{0,29}):(?=\s|$)")
+LABEL_WORDS = 3  # of a name that is not in capitals, at most
 DASHES = re.compile(r"(?<=[^\W_])((?:—|–|--|…|\.\.\.|/)[\"'”’]?)(?=[^\W_])")  # between words without a blank
 HYPHEN = re.compile(r"(?<=[^\W_])(-)(?=[^\W_])")
 NARROW, FEW = 50, 2  # characters, and line ends: below, lines are taken for those of a poem or a list
 NUMBER = re.compile(r"[\d.,:/–-]+")
 END = re.compile(r"[.?!…。？！][\"'”’»)\]]*$")
-ABBREVIATED = {
-    "mr",
-    "mrs",
-    "ms",
-    "dr",
-    "prof",
-    "st",
-    "vs",
-    "e.g",
-    "i.e",
-    "cf",
-    "approx",
-    "bzw",
-    "z.b",
-    "d.h",
-    "u.a",
-    "ca",
-}
+ABBREVIATED = re.compile(
+    r"mrs?|ms|dr|prof|st|mt|vs|e\.g|i\.e|cf|approx|gen|col|capt|sgt|lt|rev|hon|gov|sen|rep|sra|mme|mlle|hr"
+    r"|bzw|z\.b|d\.h|u\.a|ca"
+)
+BEFORE_NUMBERS = re.compile(  # abbreviations if a number is next
+    r"nos?|nrs?|pp?|figs?|vol|ch|sec|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|okt|dez"
+)
 
 
 class Token(NamedTuple):
@@ -77,10 +68,9 @@ class _Part(NamedTuple):
 def tokens_of(text: str, known: Collection[str] | None = None) -> tuple[Token, ...]:
     r"""Return the words of a text, spelled as in the dictionary; without one, in lower case without punctuation.
 
-    What was not spoken belongs to a word beside it: cues in square brackets and labels of speakers in capitals (if the
-    text has small letters too) to the next one, or to the one before at the end of a line; dashes alone to the one
-    before. Words with dashes between are split; those with hyphens if only their parts are in the dictionary. Numbers
-    and signs such as "$5" are words.
+    What was not spoken belongs to a word beside it: cues in square brackets and labels of speakers to the next one, or
+    to the one before at the end of a line; dashes alone to the one before. Words with dashes between are split; those
+    with hyphens if only their parts are in the dictionary. Numbers and signs such as "$5" are words.
 
     Examples
     --------
@@ -140,21 +130,23 @@ def ends_sentence(text: str, following: str) -> bool:
     if not END.search(text):
         return False
     bare = text.rstrip("\"'”’»)]")
+    first = next((sign for sign in CUE.sub("", following) if sign.isalnum()), "")
     if bare.endswith(("?", "!", "。", "？", "！")):
-        return True
+        return bare == text or not first.islower()  # '"Why?" he asked.' is one sentence
     word = bare.rstrip(".…").rpartition(" ")[2].strip(EDGES).lower()
-    if not bare.endswith(("…", "...")) and (word in ABBREVIATED or (len(word) == 1 and word.isalpha() and word != "i")):
+    if not bare.endswith(("…", "...")) and (
+        ABBREVIATED.fullmatch(word) or (len(word) == 1 and word.isalpha() and word != "i")
+    ):
         return False
-    first = next((sign for sign in following if sign.isalnum()), "")
-    return not first.islower()
+    return not first.islower() and not (first.isdigit() and BEFORE_NUMBERS.fullmatch(word))
 
 
 def _parts(text: str, known: Collection[str] | None) -> Iterator[_Part]:
     """Yield the pieces between blanks, with the words in them."""
-    labelled = any(sign.islower() for sign in text)
+    labels = _labels(text)
     for number, line in enumerate(text.splitlines(), start=1):
         silent = [found.span() for found in CUE.finditer(line)]
-        if labelled and (label := LABEL.match(line.lstrip())):
+        if (label := LABEL.match(line.lstrip())) and label[1] in labels:
             silent.append((0, len(line) - len(line.lstrip()) + label.end()))
         for piece in re.finditer(r"\S+", line):
             if any(start <= piece.start() and piece.end() <= end for start, end in silent):
@@ -162,6 +154,24 @@ def _parts(text: str, known: Collection[str] | None) -> Iterator[_Part]:
                 continue
             for i, (word, shown) in enumerate(_split(piece[0], known)):
                 yield _Part(word, shown, number, i > 0)
+
+
+def _labels(text: str) -> set[str]:
+    """Return the names of speakers in front of lines.
+
+    Names in capitals are, if the text has small letters too. Others are all, if one of them comes back.
+    """
+    found = [label[1] for line in text.splitlines() if (label := LABEL.match(line.lstrip()))]
+    mixed = any(sign.islower() for sign in text)
+    capitals = {name for name in found if name.isupper() and mixed}
+    names = [name for name in found if not name.isupper() and _is_name(name)]
+    return capitals | (set(names) if len(set(names)) < len(names) else set())
+
+
+def _is_name(label: str) -> bool:
+    """Whether each of a few words is a number or begins with a capital."""
+    words = label.split()
+    return len(words) <= LABEL_WORDS and all(word[0].isupper() or word.isdigit() for word in words)
 
 
 def _split(piece: str, known: Collection[str] | None) -> list[tuple[str, str]]:
