@@ -117,7 +117,9 @@ def test_standard_output_and_transcripts_in_a_file(speech, tmp_path):
 def test_a_folder_of_audio_needs_a_folder_and_formats_that_are_known(speech, tmp_path):
     folder, _, model = speech
     done = halfseen("align", model, folder / "corpus", "-o", tmp_path / "out.srt", code=2)
-    assert "out.srt is the name of a file. For a folder of recordings, name a folder and add --format srt" in done.stderr
+    assert (
+        "out.srt is the name of a file. For a folder of recordings, name a folder and add --format srt" in done.stderr
+    )
     done = halfseen("align", model, folder / "corpus", "-o", tmp_path / "out", "--format", "doc", code=2)
     assert "--format 'doc' is not one or more of TextGrid, json, csv, srt, vtt" in done.stderr
     assert not list(tmp_path.iterdir())

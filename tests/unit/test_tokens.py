@@ -1,5 +1,7 @@
 """Words of a transcript and the text around them: nothing is lost, and what was not spoken is no word."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,7 +32,7 @@ def test_the_text_of_the_tokens_is_the_transcript(text):
         assert text_of(tokens) == squeezed(text)
     assert all(token.word and token.text and token.text.strip() == token.text for token in tokens)
     assert [token.line for token in tokens] == sorted(token.line for token in tokens)
-    steps = [b.sentence - a.sentence for a, b in zip(tokens, tokens[1:], strict=False)]
+    steps = [b.sentence - a.sentence for a, b in pairwise(tokens)]
     assert all(step in (0, 1) for step in steps)
 
 

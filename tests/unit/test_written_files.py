@@ -48,9 +48,9 @@ def folder(tmp_path_factory):
 
 
 times = st.lists(st.integers(0, 8_000_000), min_size=2, max_size=8, unique=True).map(sorted)
-shown = st.text(st.characters(blacklist_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=20).map(
-    lambda t: " ".join(t.split())
-)
+signs = st.characters(blacklist_categories=["Cs", "Cc", "Zl", "Zp"])
+shown = st.text(signs, max_size=20).map(lambda text: " ".join(text.split()))
+plain = st.text("abc ,.!?\"'é你", max_size=20).map(lambda text: text.strip() or "x")
 
 
 @settings(max_examples=25)
@@ -67,12 +67,10 @@ def test_webvtt_keeps_any_text(folder, marks, texts):
 
 
 @settings(max_examples=25)
-@given(times, st.lists(st.text("abc ,.!?\"'é你", min_size=1, max_size=20), min_size=8, max_size=8))
+@given(times, st.lists(plain, min_size=8, max_size=8))
 def test_srt_keeps_texts(folder, marks, texts):
     path = folder / "a.srt"
-    given = [
-        Caption(a / 1000, b / 1000, text.strip() or "x") for (a, b), text in zip(pairwise(marks), texts, strict=False)
-    ]
+    given = [Caption(a / 1000, b / 1000, text) for (a, b), text in zip(pairwise(marks), texts, strict=False)]
     write_captions(path, given)
     blocks = path.read_text(encoding="utf-8").strip().split("\n\n")
     assert [block.split("\n")[0] for block in blocks] == [str(i + 1) for i in range(len(given))]
@@ -83,14 +81,10 @@ def test_srt_keeps_texts(folder, marks, texts):
 
 
 @settings(max_examples=25)
-@given(
-    times, st.lists(st.text(max_size=12).map(lambda t: " ".join(t.split()).replace("\0", "")), min_size=8, max_size=8)
-)
+@given(times, st.lists(shown, min_size=8, max_size=8))
 def test_textgrids_are_read_as_they_were_written(folder, marks, texts):
     path = folder / "a.TextGrid"
     given = [(a / 1000, b / 1000, text) for (a, b), text in zip(pairwise(marks), texts, strict=False)]
-    texts = [text.encode("utf-8", "ignore").decode() for _, _, text in given]
-    given = [(a, b, text) for (a, b, _), text in zip(given, texts, strict=True)]
     write_textgrid(path, {'t "1"': given}, marks[-1] / 1000 + 1)
     found = read_textgrid(path)['t "1"']
     assert [tuple(one) for one in found if one.start >= marks[0] / 1000 and one.end <= marks[-1] / 1000] == given
@@ -116,9 +110,9 @@ def test_captions_have_the_text_of_the_transcript(tmp_path):
     one = aligned()
     one.write(tmp_path / "a.srt", line_length=30)
     raw = (tmp_path / "a.srt").read_text(encoding="utf-8")
-    assert [
-        word for block in raw.strip().split("\n\n") for line in block.split("\n")[2:] for word in line.split()
-    ] == TEXT.split()
+    lines = [line for block in raw.strip().split("\n\n") for line in block.split("\n")[2:]]
+    assert " ".join(lines).split() == TEXT.split()
+    assert max(map(len, lines)) <= 30
     one.write(tmp_path / "a.vtt")
     vtt = (tmp_path / "a.vtt").read_text(encoding="utf-8")
     assert "&lt;all&gt;!" in vtt
@@ -227,7 +221,7 @@ def test_rough_captions_keep_their_text_and_can_be_read(tmp_path):
         "Hello there,\nhow are you?",
         "[door slams]",
         "Yes!",
-        "And so, it is a long one\nthat nobody reads at once.",
+        "It is a long one\nthat nobody reads at once.",
     ]
     starts = [0.5, 3.0, 4.0, 4.6]
     write_captions(rough, [Caption(a, a + 0.4, text) for a, text in zip(starts, said, strict=True)])

@@ -98,7 +98,7 @@ def pronunciations_of(
 def looked_up(
     words: Iterable[str], dictionary: Mapping[str, Any] | None = None, language: str | None = "en", g2p: Any = None
 ) -> Pronounced:
-    """Return the pronunciations of words; `unknown` are those that no source has. Without language, no program is asked."""
+    """Return the pronunciations of words; `unknown` are those that no source has. No language: no program."""
     found, left = Pronounced(), list(dict.fromkeys(words))
     for source, look in _sources(dictionary, language, g2p):
         new = look(left)
