@@ -7,13 +7,15 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import halfseen as hs
 from halfseen.errors import CheckpointError
+from halfseen.families.transcript import cli
 from halfseen.families.transcript.recordings import AudioFolder
 from halfseen.families.transcript.written.captions import Caption, write_captions
-from tests.app.test_command_line import halfseen
-from tests.sounds import WORDS, corpus
+from tests.app.test_command_line import app, halfseen
+from tests.sounds import WORDS, corpus, write_wav
 
 pytestmark = pytest.mark.thorough
 
@@ -129,7 +131,155 @@ def test_words_outside_the_dictionary_end_with_a_message(speech, tmp_path):
     folder, _, model = speech
     (tmp_path / "said.csv").write_text("ann/u00,zebra\n")
     done = halfseen("align", model, folder / "corpus", "--transcripts", tmp_path / "said.csv", code=1)
-    assert "'zebra' (utterance 0 (ann/u00))" in done.stderr
+    assert "1 word has no pronunciation: zebra in ann/u00, line 1. Name their --language" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def talk(speech, tmp_path_factory):
+    """A recording and its text in a folder, with other files that may be named by mistake."""
+    folder, truth, model = speech
+    own = tmp_path_factory.mktemp("talk")
+    name, words = max(truth.items(), key=lambda item: len(item[1]))
+    (own / "talk.wav").write_bytes((folder / "corpus" / f"{name}.wav").read_bytes())
+    (own / "talk.txt").write_text(f"ANNA: {' '.join(word for word, _, _ in words).capitalize()}!")
+    (own / "m.halfseen").write_bytes(model.read_bytes())
+    samples, rate = hs.read_wav(own / "talk.wav")
+    write_wav(own / "short.wav", samples[:200], rate)
+    write_wav(own / "none.wav", samples[:0], rate)
+    texts = {"empty.txt": "", "music.txt": "[music]", "other.txt": "Zebra ab!", "talk.docx": "PK", "zero.wav": ""}
+    texts |= {"film.mp4": "x", "bad.mp3": "nonsense", "bad.wav": "nonsense", "short.txt": "ab ca"}
+    for file, text in texts.items():
+        (own / file).write_text(text)
+    (own / "folder").mkdir()
+    (own / "folder" / "x.wav").write_bytes((own / "talk.wav").read_bytes())
+    return own
+
+
+def test_one_recording_and_its_text_in_either_order(talk, monkeypatch):
+    monkeypatch.chdir(talk)
+    text = (talk / "talk.txt").read_text()
+    commands = [
+        ("m.halfseen", "talk.wav"),
+        ("m.halfseen", "talk.wav", "talk.txt"),
+        ("m.halfseen", "talk.txt", "talk.wav"),
+        ("talk.wav", "talk.txt", "--model", "m.halfseen"),
+        ("talk.txt", "talk.wav", "--model", "m.halfseen"),
+    ]
+    found = set()
+    for i, command in enumerate(commands):
+        done = halfseen("align", *command, "-o", f"new/{i}.srt")
+        assert f"1 recording aligned: new/{i}.srt" in done.stderr
+        found.add((talk / "new" / f"{i}.srt").read_text())
+    assert len(found) == 1
+    assert found.pop().split("\n")[2] == text
+    halfseen("align", "m.halfseen", "talk.wav", "-o", "new/words.vtt", "--line-length", 12, "--lines", 1)
+    shown = [line for caption in hs.read_captions(talk / "new" / "words.vtt") for line in caption.text.split("\n")]
+    assert max(map(len, shown)) <= 12
+    assert " ".join(shown) == text
+
+
+@pytest.mark.parametrize("ending", ["flac", "ogg", "mp3"])
+def test_compressed_sound_is_aligned_as_well(talk, tmp_path, ending):
+    soundfile = pytest.importorskip("soundfile")
+    samples, rate = hs.read_wav(talk / "talk.wav")
+    soundfile.write(tmp_path / f"talk.{ending}", samples, rate)
+    rows = []
+    for sound in (talk / "talk.wav", tmp_path / f"talk.{ending}"):
+        done = halfseen("align", talk / "m.halfseen", sound, talk / "talk.txt")
+        rows.append([float(row["start"]) for row in table(done.stdout)])
+    assert rows[0] == pytest.approx(rows[1], abs=0.1)  # compression changes the made-up chords
+
+
+def test_an_alignment_has_a_report(talk, machine, tmp_path, monkeypatch):
+    monkeypatch.chdir(talk)
+    done = halfseen("align", "m.halfseen", "talk.wav", "-o", tmp_path / "talk.srt", "--report", tmp_path / "a.html")
+    assert "report: " in done.stderr
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "<audio" in page
+    assert "ANNA:" in page
+    monkeypatch.chdir(machine[0])
+    how = ("--model", "transcript", "--group", "run", "--time", "t", "--transcripts", "runs.csv", "--ignore", "note")
+    halfseen("fit", "steps.csv", *how, "--states", 1, "-o", tmp_path / "m.halfseen")
+    halfseen("align", tmp_path / "m.halfseen", "steps.csv", "--report", tmp_path / "b.html")
+    assert "Utterances that fit worst" in (tmp_path / "b.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("command", "match"),
+    [
+        ("m.halfseen", "m.halfseen is taken for a model, and there are no data after it"),
+        ("nowhere.wav talk.txt", "nowhere.wav: there is no such file or folder"),
+        ("talk.wav nowhere.txt", "nowhere.txt: there is no such file"),
+        ("nowhere.halfseen talk.wav", "nowhere.halfseen: cannot be read: No such file"),
+        ("talk.txt talk.wav --model talk.txt", "talk.txt: this is not a model file"),
+        ("m.halfseen nowhere.wav", "nowhere.wav: there is no such file"),
+        ("m.halfseen nowhere.wav talk.txt", "nowhere.wav: there is no such file"),
+        ("m.halfseen talk.txt nowhere.wav", "nowhere.wav: there is no such file"),
+        ("m.halfseen talk.wav nowhere.txt", "nowhere.txt: there is no such file"),
+        ("m.halfseen talk.wav talk.wav", "talk.wav is sound, not a transcript"),
+        ("m.halfseen talk.wav talk.docx", "talk.docx: a transcript is one of .lab, .txt, .TextGrid, .srt, .vtt. Save"),
+        ("m.halfseen talk.wav empty.txt", "empty.txt: no words: the transcript is empty"),
+        ("m.halfseen talk.wav music.txt", "music.txt: the transcript has no words that are spoken"),
+        ("m.halfseen talk.wav other.txt", "1 word has no pronunciation: zebra in talk, line 1"),
+        (
+            "m.halfseen talk.wav other.txt --unknown spn",
+            "--unknown 'spn' is none of the units of the model: a, b, c, d",
+        ),
+        ("m.halfseen talk.wav --g2p talk.txt", "talk.txt: this is not a model file"),
+        ("m.halfseen talk.wav --g2p m.halfseen", "TranscriptAligner does not pronounce words"),
+        ("m.halfseen talk.wav --dictionary nowhere.dict", "nowhere.dict"),
+        ("m.halfseen talk.wav --tier words", "--tier words is for transcripts in TextGrid files"),
+        ("m.halfseen short.wav", "short is too short for its 2 words"),
+        ("m.halfseen none.wav talk.txt", "none.wav: the file has no samples"),
+        ("m.halfseen zero.wav talk.txt", "zero.wav: this is not an uncompressed WAV file"),
+        ("m.halfseen bad.wav talk.txt", "bad.wav: this is not an uncompressed WAV file"),
+        (
+            "m.halfseen film.mp4 talk.txt",
+            "film.mp4: .mp4 cannot be read. Take the sound out of it, for example: ffmpeg",
+        ),
+        ("m.halfseen folder", "1 without a transcript: write that of x to x.txt beside it"),
+        ("m.halfseen folder talk.txt", "talk.txt is one file, but folder is a folder"),
+        ("m.halfseen talk.wav -o talk.doc", "-o talk.doc: the extension is none of TextGrid, json, csv, srt"),
+        ("m.halfseen talk.wav -o talk.srt --format vtt", "-o talk.srt and --format vtt differ"),
+        ("m.halfseen talk.wav -o out --format nonsense", "--format 'nonsense' is not one or more of TextGrid"),
+        ("m.halfseen talk.wav --format srt", "--format is for files: add -o, for example -o talk.srt"),
+        ("m.halfseen talk.wav --lines 2", "--lines is for files: add -o, for example -o talk.srt"),
+        ("m.halfseen talk.wav --line-length 0", "--line-length"),
+        ("m.halfseen talk.wav --level phones", "--level 'phones' is not words or units"),
+    ],
+)
+def test_wrong_uses_say_what_to_do(talk, command, match, monkeypatch):
+    monkeypatch.chdir(talk)
+    before = sorted(talk.iterdir())
+    done = CliRunner().invoke(app, ["align", *command.split()], catch_exceptions=False)
+    assert done.exit_code in (1, 2)
+    assert match in done.stderr
+    assert sorted(talk.iterdir()) == before
+
+
+def test_sound_that_no_library_reads_is_told(talk):
+    pytest.importorskip("soundfile")
+    done = halfseen("align", talk / "m.halfseen", talk / "bad.mp3", talk / "talk.txt", code=1)
+    assert "this is not sound that the library soundfile can read, or it is damaged" in done.stderr
+
+
+def test_without_a_starter_model_the_message_says_what_to_do(talk, monkeypatch):
+    monkeypatch.setattr(cli, "STARTER", "halfseen.families.transcript.not_there")
+    done = halfseen("align", talk / "talk.wav", talk / "talk.txt", code=2)
+    assert "this installation has no starter model. Fit one" in done.stderr
+
+
+def test_what_is_read_is_not_overwritten(talk, tmp_path, monkeypatch):
+    """Captions that are the transcript stay; so do all files beside recordings."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "talk.wav").write_bytes((talk / "talk.wav").read_bytes())
+    write_captions(tmp_path / "talk.srt", [Caption(0.0, 9.0, (talk / "talk.txt").read_text())])
+    done = halfseen("align", talk / "m.halfseen", "talk.wav", "-o", "talk.srt", code=2)
+    assert "talk.srt is read, and would be lost" in done.stderr
+    (tmp_path / "talk.TextGrid").write_text("by hand")
+    done = halfseen("align", talk / "m.halfseen", "talk.wav", "talk.srt", "-o", ".", code=2)
+    assert "talk.TextGrid is next to the recordings" in done.stderr
+    assert (tmp_path / "talk.TextGrid").read_text() == "by hand"
 
 
 @pytest.fixture(scope="module")

@@ -275,7 +275,10 @@ def align(
     safe_csv: SafeCsv = False,
     jobs: Jobs = -1,
 ) -> None:
-    """Time-align a transcript, or link the words of sentences and their translations."""
+    """Time-align a transcript, or link the words of sentences and their translations.
+
+    Subtitles of a recording and its text: halfseen align talk.wav talk.txt -o talk.srt
+    """
 
 
 @_verb

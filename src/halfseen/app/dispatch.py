@@ -9,13 +9,14 @@ module ``description`` has ``describe`` and ``facts``, what ``halfseen info`` pr
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
 from halfseen import families
-from halfseen.errors import ParameterError
+from halfseen.errors import DataError, ParameterError
 from halfseen.families.family import Family, Option
 
 ASKED = {  # functions of a family -> the command that calls them
@@ -98,12 +99,20 @@ def model_to_use(path: str) -> Any:
 
 
 def opened(verb: str, request: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
-    """Return the model to use, and the request with the data that are left: the model may stand before them or not."""
+    """Return the model to use, and the request with the data that are left: the model may stand before them or not.
+
+    Of two files of data, such as sound and its text, either may come first.
+    """
     paths = [request[name] for name in ("model", "data", "target") if request.get(name) is not None]
     owner = families.without_model(verb, paths[0])
+    if owner is None and len(paths) == 2 and request.get("model_file") is None and _is_other_file(paths[0]):
+        owner = families.without_model(verb, paths[1])
     if request.get("model_file") is not None:
         model = model_to_use(request["model_file"])
     elif owner is not None:
+        for path in paths:
+            if not os.path.exists(path):
+                raise DataError(f"{path}: there is no such file or folder.")
         model = owner.module("cli").own_model(verb)
     elif len(paths) < 2 and "model_file" in request:
         raise ParameterError(f"{paths[0]} is taken for a model, and there are no data after it. Give both.")
@@ -112,6 +121,20 @@ def opened(verb: str, request: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any
     if len(paths) > 2:
         raise ParameterError(f"{paths[2]}: there is one path too many; the model is not among them.")
     return model, {**request, "data": paths[0], "target": paths[1] if len(paths) == 2 else None}
+
+
+def _is_other_file(path: str) -> bool:
+    """Whether a file exists that is no model."""
+    from halfseen.app.model_header import metadata_in, read
+    from halfseen.errors import ModelFileError
+
+    if not os.path.isfile(path):
+        return False
+    try:
+        metadata_in(read(path), path)
+    except ModelFileError:
+        return True
+    return False
 
 
 def command(model: Any, verb: str) -> Any:

@@ -19,6 +19,7 @@ import pyarrow as pa
 from halfseen.app import console, options
 from halfseen.app.dispatch import Fitted
 from halfseen.app.fits import estimate_of, of_end
+from halfseen.app.report.words import plural
 from halfseen.app.tables import column, open_rows, writer
 from halfseen.data.encodings import read_text
 from halfseen.data.memory import read_memory
@@ -35,7 +36,9 @@ from halfseen.families.transcript.sound.files import FILMS, SOUNDS
 
 SILENCE = "sil"
 ODD = 5.0  # surprise above which a transcript is probably wrong
-OF_AUDIO = ("format", "line_length", "lines", "language", "g2p")  # options
+OF_AUDIO = ("format", "line_length", "lines", "language", "g2p")  # options of `align`
+OF_FILES = ("format", "line_length", "lines")  # that have no use for standard output
+STARTER = "halfseen.families.transcript.starter"
 SHOWN = ("start", "end", "log_probability", "confidence", "start_sd", "end_sd")
 
 
@@ -114,6 +117,11 @@ def _corpus(path: str, reading: Mapping[str, Any], words: Any, memory: str | Non
     limit = MEMORY if memory is None else read_memory(memory)
     given = _given(path, reading)
     corpus = AudioFolder(path, transcripts=given, words=words, tier=reading.get("tier"), memory=limit)
+    if not any(corpus.transcripts):
+        raise DataError(f"{given if isinstance(given, str) else path}: no words: the transcript is empty.")
+    files = [found.transcript for found in corpus.recordings if found.transcript is not None]
+    if reading.get("tier") is not None and not any(file.suffix.lower() == ".textgrid" for file in files):
+        raise ParameterError(f"--tier {reading['tier']} is for transcripts in TextGrid files, and there is none.")
     if corpus.without_text:
         listed = ", ".join(corpus.without_text[:5]) + (" ..." if len(corpus.without_text) > 5 else "")
         console.note(f"left out, no transcript: {len(corpus.without_text)} recordings: {listed}")
@@ -132,6 +140,8 @@ def _given(path: str, reading: Mapping[str, Any]) -> dict[str, str] | str | None
             f"{text} is one file, but {path} is a folder. Put a transcript of the same name beside each recording, or "
             "name a file of all of them by --transcripts."
         )
+    if not Path(path).exists() and Path(text).exists():
+        raise DataError(f"{path}: there is no such file or folder.")
     if is_audio(text):
         raise ParameterError(f"{text} is sound, not a transcript of {path}. For several recordings, name their folder.")
     return str(text)
@@ -194,7 +204,16 @@ def read_transcript_file(path: str) -> dict[str, str]:
 
 def own_model(verb: str) -> TranscriptAligner:
     """Return the model that sound is aligned with where none is named: the starter model."""
-    found: TranscriptAligner = import_module("halfseen.families.transcript.starter").load_speech()
+    try:
+        load = import_module(STARTER).load_speech
+    except ModuleNotFoundError as error:
+        if error.name != STARTER:
+            raise
+        raise ParameterError(
+            "no model is named, and this installation has no starter model. Fit one to recordings with their texts: "
+            "halfseen fit corpus/ --model transcript --language en -o speech.halfseen"
+        ) from None
+    found: TranscriptAligner = load()
     return found
 
 
@@ -203,6 +222,8 @@ def align(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping
     request = {**request, "level": request["level"] or "words"}
     if request["level"] not in ("words", "units"):
         raise ParameterError(f"--level {request['level']!r} is not words or units.")
+    if request.get("target") is not None and is_audio(request["target"]) and not is_audio(request["data"]):
+        request = {**request, "data": request["target"], "target": request["data"]}  # text before its sound
     model.set_params(n_jobs=request["jobs"])
     now = _read_as(model, reading, request)
     now |= {name: request[name] for name in ("transcripts", "tier") if request[name] is not None}
@@ -215,6 +236,8 @@ def align(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping
         _align_audio(model, now, request)
     else:
         _refuse_of_audio(request)
+        if request.get("report") is not None:
+            _report(model, data(model, reading, request).X, request)
         _align_table(model, now, request)
 
 
@@ -261,6 +284,9 @@ def _spoken(
 def _align_audio(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
     output = request["output"]
     files = None if output == "-" else Files.asked(request)
+    if files is None and (given := [request["flags"][name] for name in OF_FILES if request.get(name) is not None]):
+        example = "aligned/" if Path(request["data"]).is_dir() else f"{Path(request['data']).stem}.srt"
+        raise ParameterError(f"{given[0]} is for files: add -o, for example -o {example}")
     model, corpus = _spoken(model, reading, request)
     if files is not None:
         files.check(corpus)
@@ -268,21 +294,36 @@ def _align_audio(model: TranscriptAligner, reading: Mapping[str, Any], request: 
     for recording, one in zip(corpus.recordings, found, strict=True):
         if one is None:
             console.note(
-                f"note: {recording.name} is too short for its {len(recording.words)} words and was left out: is it the "
-                "right transcript?"
+                f"note: {recording.name} is too short for its {plural(len(recording.words), 'word')} and was left out: "
+                "is it the right transcript?"
             )
         elif one.surprise > ODD:
-            console.note(f"note: {recording.name} fits badly (surprise {one.surprise:.1f}): check its transcript")
+            console.note(
+                f"note: {recording.name} fits badly (surprise {one.surprise:.1f}, usually below {ODD:g}): compare its "
+                "transcript with what is said"
+            )
     pairs = [
         (recording, None if one is None else one.shifted(recording.start))
         for recording, one in zip(corpus.recordings, found, strict=True)
     ]
+    if not any(found):
+        raise DataError(f"{request['data']}: nothing could be aligned, and nothing was written.")
+    if request.get("report") is not None:
+        _report(model, corpus, request)
     if files is None:
         aligned = [(recording.name, one) for recording, one in pairs if one is not None]
         _rows(request, [(name, part) for name, one in aligned for part in one.tier(request["level"])], "text")
         return
     count = files.write(pairs)
     console.note(f"{count} recording{'s' if count != 1 else ''} aligned: {output}")
+
+
+def _report(model: TranscriptAligner, found: Any, request: Mapping[str, Any]) -> None:
+    """Write the page on the data that are aligned."""
+    from halfseen.app.report.page import report
+
+    report(model, found, request["report"], command=request["command"])
+    console.wrote("report", request["report"])
 
 
 def _align_table(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
@@ -315,9 +356,14 @@ def _times(table: pa.Table, group: str, time: str | None) -> dict[str, list[Any]
 def _rows(request: Mapping[str, Any], rows: Sequence[tuple[str, Segment]], *more: str) -> None:
     columns: dict[str, list[Any]] = {"name": [name for name, _ in rows], "unit": [part.name for _, part in rows]}
     shown = (*SHOWN, *(more if request["level"] == "words" else ()))
-    columns |= {field: [getattr(part, field) for _, part in rows] for field in shown}
+    columns |= {field: [_shown(getattr(part, field)) for _, part in rows] for field in shown}
     with writer(request) as out:
         out.append(pa.table(columns))
+
+
+def _shown(value: Any) -> Any:
+    """Return a value without digits that are rounding errors: 0.35, not 0.35000000000000003."""
+    return float(f"{value:.8g}") if isinstance(value, float) else value
 
 
 def score(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, Any]:

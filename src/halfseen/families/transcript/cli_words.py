@@ -9,11 +9,20 @@ from typing import Any
 
 from halfseen.app import console
 from halfseen.app.model_file import read_model
+from halfseen.app.report.words import plural
 from halfseen.errors import DataError, ParameterError
 from halfseen.families.transcript.dictionary import read_dictionary
 from halfseen.families.transcript.estimator import TranscriptAligner
 from halfseen.families.transcript.phones import CMU
-from halfseen.families.transcript.pronounce import Pronounced, cmu_words, is_english, listed, looked_up, no_source
+from halfseen.families.transcript.pronounce import (
+    GIVEN,
+    Pronounced,
+    cmu_words,
+    is_english,
+    listed,
+    looked_up,
+    no_source,
+)
 from halfseen.families.transcript.recordings import AudioFolder
 
 ENGLISH = "en"
@@ -56,7 +65,8 @@ class Speech:
                 f"{no_source(found.unknown, self.language, places)} {also} them in a file by --dictionary, a model of "
                 "letters and phones by --g2p, or the unit that stands for such words by --unknown."
             )
-        console.note(str(found))
+        if set(found.sources.values()) - {GIVEN}:
+            console.note(str(found))
         if found.unknown:
             console.note(f"note: unknown words, aligned as {self.unknown}: {listed(found.unknown, places)}")
         return found
@@ -83,8 +93,6 @@ def of_use(model: TranscriptAligner, reading: Mapping[str, Any], request: Mappin
             f"--language {language}: this model has the phones of English. Fit one to recordings of that language, and "
             f"their texts: halfseen fit corpus/ --model transcript --language {language} -o {language}.halfseen"
         )
-    if language is None and not asked and request.get("unknown") is None:
-        return None
     dictionary = {**model._lexicon.pronunciations, **_dictionary(request)}
     return Speech(dictionary, language, _g2p(request), request.get("unknown") or model.unknown)
 
@@ -94,15 +102,21 @@ def with_words(model: TranscriptAligner, speech: Speech, corpus: AudioFolder) ->
     if speech.unknown is not None and speech.unknown not in model.units_:
         raise ParameterError(f"--unknown {speech.unknown!r} is none of the units of the model: {_units(model)}.")
     found = speech.pronounced(corpus)
-    ready = model.with_dictionary(found, unknown=speech.unknown) if found else model
-    lost = ready._lexicon.unknown_words(found)
+    if dict(found).items() <= _listed(model._lexicon.pronunciations).items() and speech.unknown == model.unknown:
+        return model  # with the shares of the pronunciations that it has learned
+    units = set(model.units_)
+    lost = [word for word, ways in found.items() if not any(units.issuperset(way) for way in ways)]
     if lost:
-        strange = sorted({unit for way in found[lost[0]] for unit in way} - set(model.units_))
+        strange = sorted({unit for way in found[lost[0]] for unit in way} - units)
         raise DataError(
-            f"{len(lost)} words have units that the model does not have: {listed(lost)}. {lost[0]!r} has "
-            f"{', '.join(strange)}; the model has {_units(model)}."
+            f"{plural(len(lost), 'word')} cannot be made of the units of the model: {listed(lost)}. {lost[0]!r} has "
+            f"{', '.join(strange)}; the model has {_units(model)}. Give --language or --dictionary as in its fit."
         )
-    return ready
+    return model.with_dictionary(found, unknown=speech.unknown) if found else model
+
+
+def _listed(pronunciations: Mapping[str, Any]) -> dict[str, Any]:
+    return {word: [list(way) for way in ways] for word, ways in pronunciations.items()}
 
 
 def _units(model: TranscriptAligner) -> str:

@@ -5,8 +5,8 @@ from halfseen.families.options import GROUP, TIME, UNKNOWN, VARIANCE_FLOOR
 from halfseen.families.transcript.sound.endings import FILMS, SOUNDS
 
 TRANSCRIPTS = Option("transcripts", "CSV or TSV file: the name of each recording or group, and its transcript.", "FILE")
-LANGUAGE = Option("language", "Language of words that no dictionary has: en, de, fr, ... (espeak-ng).", "NAME")
-G2P = Option("g2p", "Model file that pronounces words which are not in the dictionary.", "FILE")
+LANGUAGE = Option("language", "Language of the words, for CMUdict (en) and espeak-ng: en, en-gb, de, fr, ...", "NAME")
+G2P = Option("g2p", "Model file that pronounces words which no dictionary has: halfseen fit --model g2p.", "FILE")
 DICTIONARY = Option("dictionary", "Pronunciations: a word, a tab and its units on each line.", "FILE")
 TIER = Option("tier", "Tier of TextGrid files that has the words.", "NAME")
 A_FOLDER = "give a folder of audio, or one file of steps"
@@ -64,6 +64,7 @@ FAMILY = Family(
                 "Files in a folder: TextGrid (default), srt, vtt, words.vtt, eaf, json, csv, ctm; several with commas.",
                 "NAMES",
             ),
+            Option("report", "Also write an HTML page: sound to play, boundaries, doubtful words.", "FILE"),
             Option("line_length", "Characters in a line of a caption. Default: 42.", "N", type=int, least=1),
             Option("lines", "Lines of a caption. Default: 2.", "N", type=int, least=1),
             Option("level", "What to write on standard output and for tables: words (default) or units.", "NAME"),

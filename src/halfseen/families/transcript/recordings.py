@@ -161,7 +161,8 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
     def _no_transcripts_message(self) -> str:
         """Return why no recording has a transcript."""
         if not isinstance(self._given, dict):
-            return f" {len(self.without_text)} have no {', '.join(TEXTS)} next to them."
+            first = self.without_text[0]
+            return f" {len(self.without_text)} without a transcript: write that of {first} to {first}.txt beside it."
         given, without = (", ".join(map(repr, list(names)[:3])) for names in (self._given, self.without_text))
         return f" Transcripts: {given}; recordings: {without}."
 
@@ -301,7 +302,8 @@ def _transcribed(
         yield from _captioned(name, path, text, speaker, known)
         return
     if text.suffix.lower() not in (ending.lower() for ending in TEXTS):
-        raise DataError(f"{text}: a transcript is one of {', '.join(TEXTS)}.")
+        kinds = ", ".join(ending for ending in TEXTS if ending != ".textgrid")
+        raise DataError(f"{text}: a transcript is one of {kinds}. Save it as plain text, for example.")
     found = Recording.of(name, path, _transcript_of(text, tier), known, speaker, transcript=text)
     if not found.words and found.text.strip():
         raise DataError(f"{text}: the transcript has no words that are spoken: {found.text.strip()!r:.60}.")

@@ -40,7 +40,10 @@ def read_sound(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], int]:
         with soundfile.SoundFile(name) as file:
             samples, rate = _mono(file), int(file.samplerate)
     except soundfile.LibsndfileError as error:
-        raise DataError(f"{name}: {error}. If it is sound, convert it, for example: {_ffmpeg(name)}") from None
+        raise DataError(
+            f"{name}: this is not sound that the library soundfile can read, or it is damaged. If it is sound, convert "
+            f"it, for example: {_ffmpeg(name)}"
+        ) from error
     if not len(samples):
         raise DataError(f"{name}: the file has no samples.")
     if not np.isfinite(samples).all():
