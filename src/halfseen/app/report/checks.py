@@ -149,7 +149,7 @@ def starts(model: Any) -> Iterator[Check]:
 def events(model: Any) -> Iterator[Check]:
     """Return the events that the fit recorded."""
     for event in getattr(model, "events_", ()):
-        yield Check(False, "Event", f"{event[:1].upper()}{event[1:]}.")
+        yield Check(False, "Event", f"{event[:1].upper()}{event[1:].removesuffix('.')}.")
 
 
 def missing_check(material: Any) -> Check:

@@ -322,7 +322,8 @@ def _report(model: TranscriptAligner, found: Any, request: Mapping[str, Any]) ->
     """Write the page on the data that are aligned."""
     from halfseen.app.report.page import report
 
-    report(model, found, request["report"], command=request["command"])
+    title = f"Transcript alignment: {Path(request['data']).name}"
+    report(model, found, request["report"], command=model._origin.command, title=title)
     console.wrote("report", request["report"])
 
 

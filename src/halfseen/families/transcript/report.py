@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Self
@@ -74,7 +75,9 @@ class TranscriptMaterial(Material):
 
     def facts(self) -> list[tuple[str, str]]:
         """Return utterances, words and units."""
+        sound = [("Sound", self.X.folder.name)] if self.has_sound else []
         return [
+            *sound,
             ("Utterances", count(len(self.found))),
             ("Words", count(len(self.words))),
             ("Units", count(len(self.model.units_))),
@@ -177,10 +180,17 @@ def _figures(material: TranscriptMaterial) -> Facts:
 
 def _next_steps(model: Any, material: TranscriptMaterial) -> Steps:
     model_file, data = files_of(model, material) or ("MODEL.halfseen", "DATA")
+    output = "times.csv"
+    if material.has_sound:
+        folder = material.X.folder
+        data, output = shlex.quote(str(folder)), f"{shlex.quote(folder.stem)}.srt"
+        if folder.is_dir():
+            output = "aligned/ --format srt,TextGrid"
+    what = "subtitles, or the times of all words" if material.has_sound else "the times of all words"
     where = "Doubtful places" if material.has_sound else "Worth a look"
     return Steps(
         [
-            Step("Write the times of all words:", f"halfseen align {model_file} {data} -o times.csv"),
+            Step(f"Write {what}:", f"halfseen align {model_file} {data} -o {output}"),
             Step(f"Listen to the words and utterances listed under {where!r}."),
         ]
     )
@@ -194,11 +204,12 @@ def _checks(model: Any, material: TranscriptMaterial) -> Iterator[Check]:
     text = f"{count(low)} of {plural(len(material.words), 'word')} have a confidence below {SURE}."
     yield Check(low <= len(material.words) / 20, "Uncertain words", text)
     odd = sum(one.surprise > ODD for one in material.found)
-    text = f"{plural(odd, 'utterance')} fit far worse than the others; their transcripts may be wrong."
-    yield Check(not odd, "Transcripts", text)
+    text = f"{plural(odd, 'utterance')} fit badly: compare their transcripts with what is said."
+    yield Check(not odd, "Transcripts", text if odd else "No utterance fits badly.")
     short = len(material.aligned) - len(material.found)
     if short:
-        yield Check(False, "Too short", f"{plural(short, 'utterance')} are too short for their transcripts.")
+        text = f"Too short for their transcripts, and left out: {plural(short, 'utterance')}. Check them."
+        yield Check(False, "Too short", text)
 
 
 def utterances(model: Any, material: TranscriptMaterial) -> Section | None:
@@ -252,7 +263,8 @@ def units(model: Any, material: TranscriptMaterial) -> Section:
         [material.tagged(row["unit"]), percent(row["share"]), number(row["duration"])]
         for row in nw.from_native(model.to_frame()).rows(named=True)
     ]
-    grid = Grid("Share of the frames, and mean duration", ["unit", "share", "duration"], rows)
+    unit = "" if model.step == 1 else " in seconds"
+    grid = Grid(f"Share of the frames, and mean duration{unit}", ["unit", "share", "duration"], rows)
     return Section("units", "The units", "What the transcripts are made of.", [grid])
 
 

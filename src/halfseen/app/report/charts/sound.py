@@ -30,6 +30,7 @@ LINE = 13.0  # from the first row of labels to the second
 LETTERS = 4.0  # from the middle of a row of labels down to its baseline
 TIMES, HEIGHT = 228.0, 233.0  # baseline of the times; height of a tile
 EVERY = 0.5  # seconds from one time to the next
+WIDE, BOLD = 1.3, 1.08  # width of capitals, and of bold letters, beside that of others
 MARGIN = 3.0  # between a label and the edge of its tile, or the next label
 GREYS = 32  # levels of the spectrogram: fewer compress better
 FAINT, FULL = 0.1, 0.5  # opacity of marks with confidence 0 and 1
@@ -245,9 +246,15 @@ def _text(
 def _label(tile: Tile, mark: Mark) -> tuple[str, float]:
     """Return the label of a mark and its middle: that of the bar, moved so that it is not cut."""
     shown = cut(mark.name, max(3, int((tile.width - 2 * MARGIN) / LETTER)))
-    half = len(shown) * LETTER / 2 + MARGIN
+    half = _extent(shown) / 2 + MARGIN
     middle = (tile.x(mark.start) + tile.x(mark.end)) / 2
     return shown, max(min(middle, tile.width - half), half) if tile.width > 2 * half else tile.width / 2
+
+
+def _extent(shown: str) -> float:
+    """Return about how wide a bold label is."""
+    wide = sum(sign.isupper() or sign in "mw" for sign in shown)
+    return (len(shown) + (WIDE - 1) * wide) * LETTER * BOLD
 
 
 def _rows(tile: Tile, marks: Sequence[Mark]) -> list[int | None]:
@@ -255,8 +262,8 @@ def _rows(tile: Tile, marks: Sequence[Mark]) -> list[int | None]:
     taken, found = [-np.inf, -np.inf], []
     for mark in marks:
         shown, middle = _label(tile, mark)
-        half = len(shown) * LETTER / 2
-        fits = len(shown) * LETTER <= tile.width
+        half = _extent(shown) / 2
+        fits = 2 * half <= tile.width
         row = next((row for row in (0, 1) if fits and middle - half >= taken[row]), None)
         if row is not None:
             taken[row] = middle + half + MARGIN
