@@ -9,7 +9,7 @@ import pytest
 import halfseen as hs
 from halfseen.families.transcript import report as of_transcripts
 from halfseen.families.transcript import report_sound
-from halfseen.families.transcript.alignment import Alignment, Segment
+from halfseen.families.transcript.alignment import Aligned, Alignment, Segment
 from halfseen.families.transcript.report_doubtful import SURE, VAGUE, doubtful_words, in_context, is_doubtful
 from halfseen.families.transcript.report_excerpts import LONGEST, examples, excerpts_of, with_word
 from halfseen.families.transcript.report_sound import Gallery, clock
@@ -187,3 +187,11 @@ def test_without_doubtful_words_the_page_says_so(made, monkeypatch):
 
 def test_times_are_those_of_the_recording():
     assert [clock(t) for t in (0.0, 59.999, 3599.999, 61.5)] == ["0.00 s", "1:00.00", "1:00:00.00", "1:01.50"]
+
+
+def test_what_was_aligned_is_not_aligned_again(made, page, monkeypatch):
+    """A page of what `align` has found is the page of the recordings."""
+    model, corpus = made
+    found = Aligned(corpus, corpus.transcripts, model.align(corpus, corpus.transcripts))
+    monkeypatch.setattr(type(model), "align", None)
+    assert hs.report(model, found) == page

@@ -134,6 +134,14 @@ class Alignment:
         files.write(path, [self], rules=Rules(**rules))
 
 
+class Aligned(NamedTuple):
+    """Recordings, their transcripts, and what `align` has found: for a report on it."""
+
+    features: Any
+    transcripts: Sequence[Any]
+    alignments: Sequence[Alignment | None]
+
+
 def table_of(alignments: Sequence[Alignment], level: str, like: Source | None) -> Any:
     """Return segments of all utterances as a table, in the container of the training data."""
     rows = [(found.name, *part) for found in alignments for part in found.tier(level)]

@@ -26,7 +26,7 @@ from halfseen.data.memory import read_memory
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.convergence import ended
 from halfseen.estimators.outcome import likelihood
-from halfseen.families.transcript.alignment import Segment
+from halfseen.families.transcript.alignment import Aligned, Segment
 from halfseen.families.transcript.cli_files import Files
 from halfseen.families.transcript.cli_words import of_fit, of_use, with_words
 from halfseen.families.transcript.dictionary import read_dictionary
@@ -36,7 +36,7 @@ from halfseen.families.transcript.sound.files import FILMS, SOUNDS
 
 SILENCE = "sil"
 ODD = 5.0  # surprise above which a transcript is probably wrong
-OF_AUDIO = ("format", "line_length", "lines", "language", "g2p")  # options of `align`
+OF_AUDIO = ("format", "line_length", "lines", "language", "g2p")  # options
 OF_FILES = ("format", "line_length", "lines")  # that have no use for standard output
 STARTER = "halfseen.families.transcript.starter"
 SHOWN = ("start", "end", "log_probability", "confidence", "start_sd", "end_sd")
@@ -117,15 +117,20 @@ def _corpus(path: str, reading: Mapping[str, Any], words: Any, memory: str | Non
     limit = MEMORY if memory is None else read_memory(memory)
     given = _given(path, reading)
     corpus = AudioFolder(path, transcripts=given, words=words, tier=reading.get("tier"), memory=limit)
-    if not any(corpus.transcripts):
-        raise DataError(f"{given if isinstance(given, str) else path}: no words: the transcript is empty.")
-    files = [found.transcript for found in corpus.recordings if found.transcript is not None]
-    if reading.get("tier") is not None and not any(file.suffix.lower() == ".textgrid" for file in files):
-        raise ParameterError(f"--tier {reading['tier']} is for transcripts in TextGrid files, and there is none.")
     if corpus.without_text:
         listed = ", ".join(corpus.without_text[:5]) + (" ..." if len(corpus.without_text) > 5 else "")
         console.note(f"left out, no transcript: {len(corpus.without_text)} recordings: {listed}")
+    _check_texts(corpus, given if isinstance(given, str) else path, reading.get("tier"))
     return corpus
+
+
+def _check_texts(corpus: AudioFolder, path: str, tier: str | None) -> None:
+    """Refuse transcripts without any word, and a tier without TextGrids."""
+    if not any(corpus.transcripts):
+        raise DataError(f"{path}: no words: the transcript is empty.")
+    files = [found.transcript for found in corpus.recordings if found.transcript is not None]
+    if tier is not None and not any(file.suffix.lower() == ".textgrid" for file in files):
+        raise ParameterError(f"--tier {tier} is for transcripts in TextGrid files, and there is none.")
 
 
 def _given(path: str, reading: Mapping[str, Any]) -> dict[str, str] | str | None:
@@ -298,10 +303,7 @@ def _align_audio(model: TranscriptAligner, reading: Mapping[str, Any], request: 
                 "is it the right transcript?"
             )
         elif one.surprise > ODD:
-            console.note(
-                f"note: {recording.name} fits badly (surprise {one.surprise:.1f}, usually below {ODD:g}): compare its "
-                "transcript with what is said"
-            )
+            console.note(f"note: {recording.name} fits badly (surprise {one.surprise:.1f}): check its transcript")
     pairs = [
         (recording, None if one is None else one.shifted(recording.start))
         for recording, one in zip(corpus.recordings, found, strict=True)
@@ -309,7 +311,7 @@ def _align_audio(model: TranscriptAligner, reading: Mapping[str, Any], request: 
     if not any(found):
         raise DataError(f"{request['data']}: nothing could be aligned, and nothing was written.")
     if request.get("report") is not None:
-        _report(model, corpus, request)
+        _report(model, Aligned(corpus, corpus.transcripts, found), request)
     if files is None:
         aligned = [(recording.name, one) for recording, one in pairs if one is not None]
         _rows(request, [(name, part) for name, one in aligned for part in one.tier(request["level"])], "text")
@@ -320,7 +322,7 @@ def _align_audio(model: TranscriptAligner, reading: Mapping[str, Any], request: 
 
 def _report(model: TranscriptAligner, found: Any, request: Mapping[str, Any]) -> None:
     """Write the page on the data that are aligned."""
-    from halfseen.app.report.page import report
+    from halfseen.app.report.page import report  # which needs the library jinja2
 
     title = f"Transcript alignment: {Path(request['data']).name}"
     report(model, found, request["report"], command=model._origin.command, title=title)

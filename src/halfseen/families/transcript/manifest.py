@@ -59,12 +59,12 @@ FAMILY = Family(
             LANGUAGE,
             G2P,
             UNKNOWN,
+            Option("report", "Also write an HTML page: sound to play, boundaries, doubtful words.", "FILE"),
             Option(
                 "format",
                 "Files in a folder: TextGrid (default), srt, vtt, words.vtt, eaf, json, csv, ctm; several with commas.",
                 "NAMES",
             ),
-            Option("report", "Also write an HTML page: sound to play, boundaries, doubtful words.", "FILE"),
             Option("line_length", "Characters in a line of a caption. Default: 42.", "N", type=int, least=1),
             Option("lines", "Lines of a caption. Default: 2.", "N", type=int, least=1),
             Option("level", "What to write on standard output and for tables: words (default) or units.", "NAME"),

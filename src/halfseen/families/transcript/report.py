@@ -34,7 +34,7 @@ from halfseen.app.report.parts import (
 from halfseen.app.report.sections import reproduce
 from halfseen.app.report.words import count, cut, number, percent, plural
 from halfseen.errors import ParameterError
-from halfseen.families.transcript.alignment import Alignment, Segment
+from halfseen.families.transcript.alignment import Aligned, Alignment, Segment
 from halfseen.families.transcript.recordings import AudioFolder
 from halfseen.families.transcript.report_doubtful import (
     ODD,
@@ -66,7 +66,11 @@ class TranscriptMaterial(Material):
 
     @classmethod
     def gathered(cls, model: Any, X: Any, y: Any, sample_weight: ArrayLike | None, *more: Any) -> Self:
-        """Accept features with transcripts in y, both as a pair, or recordings that have their transcripts."""
+        """Accept features with transcripts in y, both as a pair, recordings that have them, or `Aligned`."""
+        if isinstance(X, Aligned):
+            found = cls(model, X.features, X.transcripts, sample_weight, *more)
+            found.__dict__["aligned"] = list(X.alignments)  # as the cached property keeps it
+            return found
         if y is None:
             X, y = X if isinstance(X, tuple) and len(X) == 2 else (X, getattr(X, "transcripts", None))
         if y is None:

@@ -97,7 +97,7 @@ def ending_of(path: str | os.PathLike[str]) -> str | None:
 
 def _write_textgrid(path: str | os.PathLike[str], content: Content) -> None:
     tiers = {**_sentences(content), "words": _spans(content.words), "phones": _spans(content.units)}
-    write_textgrid(path, tiers, content.duration)
+    write_textgrid(path, tiers, max((one.duration for one in content.alignments), default=0.0))
 
 
 def _write_elan(path: str | os.PathLike[str], content: Content) -> None:
