@@ -134,16 +134,16 @@ class Alignment:
         files.write(path, [self], rules=Rules(**rules))
 
 
+def table_of(alignments: Sequence[Alignment], level: str, like: Source | None) -> Any:
+    """Return segments of all utterances as a table, in the container of the training data."""
+    rows = [(found.name, *part) for found in alignments for part in found.tier(level)]
+    columns = ("utterance", *(field for field in Segment._fields if field != "text" or any(row[-1] for row in rows)))
+    return frame_from_dict({name: [row[i] for row in rows] for i, name in enumerate(columns)}, like)
+
+
 class Aligned(NamedTuple):
     """Recordings, their transcripts, and what `align` has found: for a report on it."""
 
     features: Any
     transcripts: Sequence[Any]
     alignments: Sequence[Alignment | None]
-
-
-def table_of(alignments: Sequence[Alignment], level: str, like: Source | None) -> Any:
-    """Return segments of all utterances as a table, in the container of the training data."""
-    rows = [(found.name, *part) for found in alignments for part in found.tier(level)]
-    columns = ("utterance", *(field for field in Segment._fields if field != "text" or any(row[-1] for row in rows)))
-    return frame_from_dict({name: [row[i] for row in rows] for i, name in enumerate(columns)}, like)

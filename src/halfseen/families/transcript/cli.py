@@ -37,9 +37,9 @@ from halfseen.families.transcript.sound.files import FILMS, SOUNDS
 SILENCE = "sil"
 ODD = 5.0  # surprise above which a transcript is probably wrong
 OF_AUDIO = ("format", "line_length", "lines", "language", "g2p")  # options
+SHOWN = ("start", "end", "log_probability", "confidence", "start_sd", "end_sd")
 OF_FILES = ("format", "line_length", "lines")  # that have no use for standard output
 STARTER = "halfseen.families.transcript.starter"
-SHOWN = ("start", "end", "log_probability", "confidence", "start_sd", "end_sd")
 
 
 def fit(request: Mapping[str, Any]) -> Fitted:
