@@ -243,6 +243,7 @@ def test_an_alignment_has_a_report(talk, machine, tmp_path, monkeypatch):
         ("m.halfseen talk.wav -o talk.srt --format vtt", "-o talk.srt and --format vtt differ"),
         ("m.halfseen talk.wav -o out --format nonsense", "--format 'nonsense' is not one or more of TextGrid"),
         ("m.halfseen talk.wav --format srt", "--format is for files: add -o, for example -o talk.srt"),
+        ("m.halfseen talk.wav --report nowhere/a.html", "--report nowhere/a.html: there is no folder nowhere"),
         ("m.halfseen talk.wav --lines 2", "--lines is for files: add -o, for example -o talk.srt"),
         ("m.halfseen talk.wav --line-length 0", "--line-length"),
         ("m.halfseen talk.wav --level phones", "--level 'phones' is not words or units"),

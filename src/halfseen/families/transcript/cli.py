@@ -287,7 +287,9 @@ def _spoken(
 
 
 def _align_audio(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
-    output = request["output"]
+    output, page = request["output"], request.get("report")
+    if page is not None and not Path(page).parent.is_dir():
+        raise ParameterError(f"--report {page}: there is no folder {Path(page).parent}. Make it, or name another one.")
     files = None if output == "-" else Files.asked(request)
     if files is None and (given := [request["flags"][name] for name in OF_FILES if request.get(name) is not None]):
         example = "aligned/" if Path(request["data"]).is_dir() else f"{Path(request['data']).stem}.srt"
