@@ -107,3 +107,5 @@ def test_models_without_a_number_of_classes_are_fitted(words, screen):
         assert state["version"] == 1
         assert screen in [one["key"] for one in state["screens"]]
         assert "--classes" not in page.get("code")["command"]
+        if screen == "network":
+            assert page.get("scatter") == {"columns": [], "points": []}

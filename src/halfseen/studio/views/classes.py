@@ -151,6 +151,8 @@ def _cell(value: Any) -> Any:
 def points(ask: Ask) -> dict[str, Any]:
     """Return rows as points over two columns, with the outlines of the classes."""
     session, version = ask.session, ask.session.version(ask.number("version"))
+    if not version.names:  # no classes, in whose colours they would be
+        return {"columns": [], "points": []}
     seen = session.kept(
         "points", version, lambda: scatter(version.model, session.material(version), MOST_POINTS, random_state=0)
     )
