@@ -107,5 +107,14 @@ def test_models_without_a_number_of_classes_are_fitted(words, screen):
         assert state["version"] == 1
         assert screen in [one["key"] for one in state["screens"]]
         assert "--classes" not in page.get("code")["command"]
-        if screen == "network":
-            assert page.get("scatter") == {"columns": [], "points": []}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("words", [["class-network", "-k", "2"], ["party -> crime; party -> immigration"]])
+def test_screens_of_networks_that_are_of_classes_too(words):
+    with studio("example:votes", "--model", *words) as page:
+        page.run()
+        assert page.get("scatter") == {"columns": [], "points": []}
+        assert page.get("compare")["tried"] == []
+        for path in ("classes", "sections", "columns", "code"):
+            page.get(path)
