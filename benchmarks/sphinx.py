@@ -77,9 +77,7 @@ def of_espeak() -> Iterator[Recording]:
             rows[name] = list(csv.DictReader(file))
     for path in sorted((DATA / "espeak_dev").glob("*.wav")):
         rate = wavfile.read(path)[0]
-        own = {
-            name: [r for r in listed if r["file"] == path.name] for name, listed in rows.items()
-        }
+        own = {name: [r for r in listed if r["file"] == path.name] for name, listed in rows.items()}
         span = lambda row: (int(row["start_sample"]) / rate, int(row["end_sample"]) / rate)  # noqa: E731
         names: list[str] = []
         at: Times = []
@@ -180,11 +178,14 @@ class Theirs:
         """Return the words and phones of a recording; None if pocketsphinx does not reach the end of the text."""
         sound = np.round(one.sound * 32768).astype("<i2").tobytes()
         self.decoder.set_align_text(" ".join(one.words))
-        self._pass(sound)
-        if self.decoder.hyp() is None:
+        try:
+            self._pass(sound)
+            if self.decoder.hyp() is None:
+                return None
+            self.decoder.set_alignment()
+            self._pass(sound)
+        except RuntimeError:  # "Failed to stop utterance processing": no path reached the end
             return None
-        self.decoder.set_alignment()
-        self._pass(sound)
         alignment = self.decoder.get_alignment()  # its entries are valid as long as it is
         entries = [(w.name.split("(")[0], span(w), [span(p) for p in w]) for w in alignment if w.name[0] not in "<["]
         if [name for name, _, _ in entries] != one.words:  # it ended in the middle of the text
@@ -211,7 +212,9 @@ def errors(truth: Recording, found: Found, later: float = 0.0) -> tuple[Any, Any
 def shares(found: Any) -> str:
     """Return the shares of boundaries within the tolerances."""
     known = np.abs(found[~np.isnan(found)])
-    return "  ".join(f"{(known <= limit + 1e-9).mean():5.1%}" for limit in TOLERANCES) if len(known) else "     -       -"
+    return (
+        "  ".join(f"{(known <= limit + 1e-9).mean():5.1%}" for limit in TOLERANCES) if len(known) else "     -       -"
+    )
 
 
 def run(name: str, corpus: Sequence[Recording], aligners: dict[str, Any]) -> None:

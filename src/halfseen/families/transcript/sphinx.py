@@ -1,9 +1,9 @@
 """Acoustic models of CMU Sphinx as aligners: phones without context, with the front end that they were trained for.
 
-    means, variances, weights   densities in codebooks, one for each phone (ptm), for all (semi) or for each state (cont)
-    transition_matrices         probability of leaving each state; three states from left to right, of which none is skipped
-    mdef                        phones; `SIL` is the optional pause, `+NSN+` and `+SPN+` (noise, speech) are units too
-    feat.params                 front end, "sphinx" of `AudioFolder`; noise removal stays off
+means, variances, weights   densities in codebooks, one for each phone (ptm), for all (semi) or for each state (cont)
+transition_matrices         probability of leaving each state; three states from left to right, of which none is skipped
+mdef                        phones; `SIL` is the optional pause, `+NSN+` and `+SPN+` (noise, speech) are units too
+feat.params                 front end, "sphinx" of `AudioFolder`; noise removal stays off
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.errors import DataError, ParameterError
-from halfseen.families.transcript.certainty import ROUNDED, Certainty
 from halfseen.families.transcript.estimator import TranscriptAligner
 from halfseen.families.transcript.phones import SIL
 from halfseen.families.transcript.sound.features import STEP
@@ -35,7 +34,10 @@ from halfseen.leaves.leaf import Floats
 __all__ = ["read_sphinx"]
 
 LEAST_VARIANCE, LEAST_WEIGHT, LEAST_MOVE = 1e-4, 1e-7, 1e-4  # floors of Sphinx, which its decoder applies too
-SCALE = 0.15  # acoustic scale: see `read_sphinx`
+SCALE = (
+    0.15  # acoustic scale, and below standard deviation in seconds: with these, the times of digits (fsdd) that were
+)
+BOUNDARY = 0.02  # joined lie within two standard deviations and 5 ms in 92.5 %; benchmarks/sphinx
 FEATURES = "1s_c_d_dd"
 FILES = ("mdef", "means", "variances", "transition_matrices", "feat.params")
 
@@ -86,6 +88,7 @@ def read_sphinx(
     *,
     unknown: str | None = None,
     acoustic_scale: float = SCALE,
+    boundary_sd: float = BOUNDARY,
     n_jobs: int | None = None,
 ) -> TranscriptAligner:
     """Read an acoustic model of CMU Sphinx, to align recordings at once.
@@ -103,8 +106,9 @@ def read_sphinx(
         phones, and `with_dictionary` adds words.
     unknown : str, optional
         Unit for words that are not in the dictionary, such as "+SPN+".
-    acoustic_scale : float
-        As in `TranscriptAligner`. There are no training data to measure it on.
+    acoustic_scale, boundary_sd : float
+        As in `TranscriptAligner`. There are no training data to measure them on: the defaults were fitted to other
+        recordings, spoken digits, with the model en-us.
     n_jobs : int, optional
 
     Returns
@@ -129,12 +133,14 @@ def read_sphinx(
     front = _front_end(path / "feat.params")
     phones = read_phones(path / "mdef")
     if SIL not in phones.names:
-        raise DataError(f"{path / 'mdef'}: there is no phone {SIL}, the pause. Phones: {', '.join(phones.names)[:200]}.")
+        raise DataError(
+            f"{path / 'mdef'}: there is no phone {SIL}, the pause. Phones: {', '.join(phones.names)[:200]}."
+        )
     found = _densities(path, phones)
     model = TranscriptAligner.from_params(
         phones.names, found.mean, found.var, found.mix, _leave(path / "transition_matrices", phones),
         codebooks=found.books, streams=found.streams, dictionary={} if dictionary is None else dictionary,
-        unknown=unknown, silence=SIL, step=STEP, acoustic_scale=acoustic_scale, boundary_sd=ROUNDED * STEP,
+        unknown=unknown, silence=SIL, step=STEP, acoustic_scale=acoustic_scale, boundary_sd=boundary_sd,
         n_jobs=n_jobs,
     )  # fmt: skip
     model._front_end = str(front)
@@ -144,7 +150,9 @@ def read_sphinx(
 def _check_folder(path: Path) -> None:
     """Refuse what is not a folder with the files of a model."""
     if not path.is_dir():
-        raise DataError(f"{path}: there is no such folder. An acoustic model of Sphinx is a folder with mdef and means.")
+        raise DataError(
+            f"{path}: there is no such folder. An acoustic model of Sphinx is a folder with mdef and means."
+        )
     missing = [name for name in FILES if not (path / name).is_file()]
     missing += [] if any((path / name).is_file() for name in ("sendump", "mixture_weights")) else ["sendump"]
     if missing:
@@ -185,7 +193,9 @@ def _densities(folder: Path, phones: Phones) -> Densities:
     """Return the densities of the phones without context, checked against each other."""
     (streams, mean), (other, var) = (read_codebooks(folder / name) for name in ("means", "variances"))
     if streams != other or mean.shape != var.shape:
-        raise DataError(f"{folder / 'variances'}: numbers {var.shape} in streams {other}, means {mean.shape} {streams}.")
+        raise DataError(
+            f"{folder / 'variances'}: numbers {var.shape} in streams {other}, means {mean.shape} {streams}."
+        )
     if sum(streams) != 3 * N_CEPSTRA:
         raise DataError(f"{folder / 'means'}: {sum(streams)} columns, expected {3 * N_CEPSTRA} ({FEATURES}).")
     if (var < 0).any():
