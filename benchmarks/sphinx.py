@@ -1,9 +1,9 @@
 """Alignment with the model en-us of CMU Sphinx, here and in pocketsphinx: `python -m benchmarks.sphinx`.
 
 Both align the same 16-bit sound at 16 kHz with the same dictionary, on one thread: `read_sphinx` with phones without
-context, pocketsphinx with its triphones and its own second pass for phones. Recordings are those of
-HALFSEEN_DATA; the digits are joined to sequences of ten, with the joins as the true boundaries. What the numbers do not show:
-reading the files, the model and the dictionary.
+context, pocketsphinx with its triphones and its own second pass for phones. Recordings are those of HALFSEEN_DATA; the
+digits are joined to sequences of ten, with the joins as the true boundaries. What the numbers do not show: reading the
+files, the model and the dictionary.
 
 Pocketsphinx gives the first sample of a window of 25.6 ms as the time of a frame. `centred` is its result 7.8 ms later,
 which puts its frames where they are here.
@@ -12,6 +12,7 @@ which puts its frames where they are here.
 from __future__ import annotations
 
 import csv
+import itertools
 import os
 import sys
 import tempfile
@@ -78,29 +79,34 @@ def of_espeak() -> Iterator[Recording]:
     for path in sorted((DATA / "espeak_dev").glob("*.wav")):
         rate = wavfile.read(path)[0]
         own = {name: [r for r in listed if r["file"] == path.name] for name, listed in rows.items()}
-        span = lambda row: (int(row["start_sample"]) / rate, int(row["end_sample"]) / rate)  # noqa: E731
         names: list[str] = []
         at: Times = []
         phones: list[Times] = []
         for row in own["words"]:
-            (start, end), parts = span(row), row["word"].split()
-            inside = [span(p) for p in own["phones"] if start <= sum(span(p)) / 2 < end]
+            (start, end), parts = sample_span(row, rate), row["word"].split()
+            phones_at = [sample_span(phone, rate) for phone in own["phones"]]
+            inside = [at_phone for at_phone in phones_at if start <= sum(at_phone) / 2 < end]
             cuts = [start, *[np.nan] * (len(parts) - 1), end]
             names += parts
-            at += list(zip(cuts[:-1], cuts[1:], strict=True))
+            at += itertools.pairwise(cuts)
             phones += [inside if len(parts) == 1 else []] * len(parts)
         yield Recording(read(path), names, at, phones)
 
 
+def sample_span(row: Any, rate: int) -> tuple[float, float]:
+    """Return start and end of a row of a table, in seconds."""
+    return int(row["start_sample"]) / rate, int(row["end_sample"]) / rate
+
+
 def of_digits() -> Iterator[Recording]:
     """Yield sequences of ten digits of a speaker, joined."""
-    names = "zero one two three four five six seven eight nine".split()
+    names = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
     for speaker in ("jackson", "theo"):
         for take in range(10):
             order = np.random.default_rng(take).permutation(10)
             parts = [read(DATA / "fsdd" / f"{digit}_{speaker}_{take}.wav") for digit in order]
             cuts = np.cumsum([0, *map(len, parts)]) / RATE
-            at = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+            at = list(itertools.pairwise(cuts.tolist()))
             yield Recording(np.concatenate(parts), [names[digit] for digit in order], at, [[]] * 10)
 
 

@@ -1,6 +1,8 @@
 """Small acoustic models in the files of CMU Sphinx, of the made-up phones of `tests.sounds`."""
 
+import itertools
 import struct
+from functools import cache
 
 import numpy as np
 
@@ -40,7 +42,7 @@ def s3(sizes, numbers, order="<", checksum=True):
 def codebooks(table, order="<", streams=STREAMS):
     """Return `means` or `variances` of a (C, M, D) table: by codebook, stream and component."""
     cuts = np.cumsum([0, *streams])
-    parts = [[one[:, a:b].ravel() for a, b in zip(cuts[:-1], cuts[1:], strict=True)] for one in table]
+    parts = [[one[:, a:b].ravel() for a, b in itertools.pairwise(cuts)] for one in table]
     sizes = [len(table), len(streams), table.shape[1], *streams]
     return s3(sizes, np.concatenate([part for one in parts for part in one]), order)
 
@@ -87,6 +89,7 @@ def sendump(mix, order="<"):
     return head + struct.pack(f"{order}2i", mix.shape[2], mix.shape[0]) + codes.transpose(1, 2, 0).tobytes()
 
 
+@cache
 def tables(kind="ptm", seed=0):
     """Return means and variances (C, M, 39), weights (S, F, M) and transitions (U, S, S + 1) of the made-up phones."""
     rng = np.random.default_rng(seed)
@@ -119,18 +122,24 @@ def tables(kind="ptm", seed=0):
 
 def write_model(folder, kind="ptm", order="<", dump=True, binary=True, **files):
     """Write a model of the made-up phones; `files` replaces the contents of files, None leaves one out."""
+    content = contents(kind, order, dump, binary)
+    content = content | {name.replace("feat_params", "feat.params"): found for name, found in files.items()}
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, found in content.items():
+        if found is not None:
+            (folder / name).write_bytes(found)
+    return folder
+
+
+@cache
+def contents(kind, order, dump, binary):
+    """Return the files of a model, by their names."""
     mean, var, mix, moves = tables(kind)
-    content = {
+    found = {
         "means": codebooks(mean, order),
         "variances": codebooks(var, order),
         "transition_matrices": s3(moves.shape, moves, order),
         "mdef": binary_mdef(order) if binary else text_mdef(),
         "feat.params": FEATURES.encode(),
     }
-    content |= {"sendump": sendump(mix, order)} if dump else {"mixture_weights": s3(mix.shape, mix, order)}
-    content |= {name.replace("feat_params", "feat.params"): found for name, found in files.items()}
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, found in content.items():
-        if found is not None:
-            (folder / name).write_bytes(found)
-    return folder
+    return found | ({"sendump": sendump(mix, order)} if dump else {"mixture_weights": s3(mix.shape, mix, order)})

@@ -153,7 +153,7 @@ def test_the_command_line_reads_recordings_with_the_front_end_of_the_model(en, t
 
 
 def test_what_is_no_model(tmp_path, en):
-    with pytest.raises(DataError, match="nowhere: there is no such folder. An acoustic model of Sphinx is a folder"):
+    with pytest.raises(DataError, match=r"nowhere: there is no such folder\. An acoustic model of Sphinx is a folder"):
         hs.read_sphinx(tmp_path / "nowhere")
     with pytest.raises(DataError, match=r"it has no mdef, means, .*, sendump\. Did you mean .*en\?"):
         hs.read_sphinx(en.parent)
@@ -161,7 +161,7 @@ def test_what_is_no_model(tmp_path, en):
         hs.read_sphinx(write_model(tmp_path / "a", variances=None))
     with pytest.raises(DataError, match="feature_transform"):
         hs.read_sphinx(write_model(tmp_path / "b", feature_transform=b""))
-    with pytest.raises(DataError, match="there is no phone SIL, the pause. Phones: "):
+    with pytest.raises(DataError, match=r"there is no phone SIL, the pause\. Phones: "):
         hs.read_sphinx(write_model(tmp_path / "c", mdef=binary_mdef(phones=("+SPN+", "sil", "a", "b", "c", "d"))))
 
 
@@ -213,6 +213,17 @@ def test_files_that_do_not_belong_together(tmp_path):
             hs.read_sphinx(write_model(tmp_path / str(i), **files))
 
 
+def is_refused(folder):
+    """Whether a model is refused, in words that name the folder."""
+    message = ""
+    try:
+        hs.read_sphinx(folder)
+    except DataError as error:
+        message = str(error)
+    assert not message or str(folder) in message
+    return bool(message)
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_truncated_and_damaged_files_are_named(tmp_path, en, name):
     whole = (en / name).read_bytes()
@@ -226,21 +237,14 @@ def test_truncated_and_damaged_files_are_named(tmp_path, en, name):
         else:
             del damaged[int(rng.integers(len(whole))) :]
         folder = write_model(tmp_path, **{name.replace(".", "_"): bytes(damaged)})
-        try:
-            hs.read_sphinx(folder)
-        except DataError as error:
-            refused += 1
-            assert str(tmp_path) in str(error)
+        refused += is_refused(folder)
     assert refused >= (20 if name in ("sendump", "feat.params") else 40)  # bytes of weights may have any value
 
 
 @pytest.mark.parametrize("name", ["means", "mdef", "sendump", "transition_matrices"])
 def test_huge_sizes_take_no_memory(tmp_path, en, name):
-    whole = (en / name).read_bytes()
+    whole, refused = (en / name).read_bytes(), 0
     for at in range(0, min(len(whole), 120), 4):
         damaged = whole[:at] + b"\xff\xff\xff\x0f" + whole[at + 4 :]
-        folder = write_model(tmp_path, **{name: damaged})
-        try:
-            hs.read_sphinx(folder)
-        except DataError as error:
-            assert str(tmp_path) in str(error)
+        refused += is_refused(write_model(tmp_path, **{name: damaged}))
+    assert refused > 2

@@ -115,8 +115,9 @@ def _corpus(
     """Return the recordings; features beyond `memory` are computed anew in every pass."""
     limit = MEMORY if memory is None else read_memory(memory)
     given = _given(path, reading)
-    how = {"tier": reading.get("tier"), "memory": limit, "features": features or "mfcc"}
-    corpus = AudioFolder(path, transcripts=given, words=words, **how)
+    corpus = AudioFolder(
+        path, transcripts=given, words=words, tier=reading.get("tier"), memory=limit, features=features or "mfcc"
+    )
     if corpus.without_text:
         listed = ", ".join(corpus.without_text[:5]) + (" ..." if len(corpus.without_text) > 5 else "")
         console.note(f"left out, no transcript: {len(corpus.without_text)} recordings: {listed}")

@@ -59,9 +59,11 @@ NUMBERS = {"samprate": RATE, "frate": round(1 / STEP), "wlen": WINDOW / RATE, "n
            "ceplen": N_CEPSTRA, "alpha": 0.97}  # fmt: skip
 NEAR = 1e-3  # relative difference of numbers that are written with few digits: wlen is 0.025625 or 0.0256
 SETTINGS = ("nfilt", "lowerf", "upperf", "lifter")
-DEFAULTS = {"nfilt": "40", "lowerf": "133.33334", "upperf": "6855.4976", "lifter": "0", "transform": "legacy"}  # Sphinx
+# What Sphinx takes where feat.params does not say it.
+DEFAULTS = {"nfilt": "40", "lowerf": "133.33334", "upperf": "6855.4976", "lifter": "0", "transform": "legacy"}
 IGNORED = frozenset({"remove_noise", "remove_silence", "dither", "svspec", "model", "cmninit", "vad_prespeech",
-                     "vad_postspeech", "vad_threshold", "vad_startspeech", "seed", "input_endian", "nchans"})  # fmt: skip
+                     "vad_postspeech", "vad_threshold", "vad_startspeech", "seed", "input_endian",
+                     "nchans"})  # fmt: skip
 
 
 class Densities(NamedTuple):
@@ -102,8 +104,8 @@ def read_sphinx(
     folder : path
         A folder with mdef, means, variances, transition_matrices, feat.params, and sendump or mixture_weights.
     dictionary : mapping, optional
-        Pronunciations of words, such as those of `pronunciations_of` or `read_dictionary`. Without it transcripts are of
-        phones, and `with_dictionary` adds words.
+        Pronunciations of words, such as those of `pronunciations_of` or `read_dictionary`. Without it transcripts are
+        of phones, and `with_dictionary` adds words.
     unknown : str, optional
         Unit for words that are not in the dictionary, such as "+SPN+".
     acoustic_scale, boundary_sd : float
@@ -203,8 +205,8 @@ def _densities(folder: Path, phones: Phones) -> Densities:
     mix = read_weights(folder, int(phones.senones.max()) + 1)
     if mix.shape[1:] != (len(streams), mean.shape[1]):
         raise DataError(
-            f"{folder}: weights of {mix.shape[1]} streams and {mix.shape[2]} components, but means has {len(streams)} and "
-            f"{mean.shape[1]}."
+            f"{folder}: weights of {mix.shape[1]} streams and {mix.shape[2]} components, but means has {len(streams)} "
+            f"and {mean.shape[1]}."
         )
     books = _books(folder, phones, len(mean))
     used, numbers = np.unique(books, return_inverse=True)
@@ -224,8 +226,8 @@ def _books(folder: Path, phones: Phones, n_books: int) -> NDArray[np.int64]:
     if n_books == n_phones:
         return np.repeat(np.arange(n_phones), n_states).reshape(n_phones, n_states)
     raise DataError(
-        f"{folder / 'means'}: {n_books} codebooks, expected 1, {n_phones} (one for each phone) or {phones.n_senones} (one "
-        "for each state)."
+        f"{folder / 'means'}: {n_books} codebooks, expected 1, {n_phones} (one for each phone) or {phones.n_senones} "
+        "(one for each state)."
     )
 
 
