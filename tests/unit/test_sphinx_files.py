@@ -152,6 +152,10 @@ def test_the_command_line_reads_recordings_with_the_front_end_of_the_model(en, t
 # ---- messages --------------------------------------------------------------------------------------------------------
 
 
+def test_it_says_how_long_phones_last_but_not_how_frequent_they_are(en):
+    assert "of frames" not in hs.read_sphinx(en).describe()
+
+
 def test_what_is_no_model(tmp_path, en):
     with pytest.raises(DataError, match=r"nowhere: there is no such folder\. An acoustic model of Sphinx is a folder"):
         hs.read_sphinx(tmp_path / "nowhere")
@@ -228,7 +232,7 @@ def is_refused(folder):
 def test_truncated_and_damaged_files_are_named(tmp_path, en, name):
     whole = (en / name).read_bytes()
     rng, refused = np.random.default_rng(0), 0
-    for trial in range(60):
+    for trial in range(24):
         damaged = bytearray(whole)
         if trial % 3:
             first = 200 if trial % 3 == 1 else len(whole)  # headers, and anywhere
@@ -238,7 +242,7 @@ def test_truncated_and_damaged_files_are_named(tmp_path, en, name):
             del damaged[int(rng.integers(len(whole))) :]
         folder = write_model(tmp_path, **{name.replace(".", "_"): bytes(damaged)})
         refused += is_refused(folder)
-    assert refused >= (20 if name in ("sendump", "feat.params") else 40)  # bytes of weights may have any value
+    assert refused >= (8 if name in ("sendump", "feat.params") else 16)  # bytes of weights may have any value
 
 
 @pytest.mark.parametrize("name", ["means", "mdef", "sendump", "transition_matrices"])
