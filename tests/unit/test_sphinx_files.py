@@ -190,6 +190,24 @@ def test_features_that_are_not_supported(tmp_path, line, what):
     assert "feat.params" in str(raised.value)
 
 
+def test_what_feat_params_does_not_say_is_as_sphinx_has_it(tmp_path):
+    short = "-transform dct\n-lowerf 200\n"
+    model = hs.read_sphinx(write_model(tmp_path / "a", feat_params=short.encode()))
+    assert model.front_end_ == "sphinx -nfilt 40 -lowerf 200 -upperf 6855.4976 -lifter 0"
+    with pytest.raises(DataError, match="-transform legacy is not supported"):
+        hs.read_sphinx(write_model(tmp_path / "b", feat_params=b"-lowerf 200\n"))
+
+
+def test_a_variance_of_zero_is_raised_to_the_floor_of_sphinx(tmp_path):
+    mean, var, _, _ = tables()
+    var = var.copy()
+    var[2, 0, 5] = 0.0
+    model = hs.read_sphinx(write_model(tmp_path, variances=codebooks(var)))
+    leaf = model._model.leaves["emit"]
+    frames = mean[2, :1].copy()
+    assert np.isfinite(leaf.score(leaf.prepare(model._params["emit"]), {"gaussian": frames}, None)).all()
+
+
 def test_features_of_the_same_kind_in_other_words(tmp_path):
     more = "-samprate 16000.0\n-wlen 0.0256\n-cmn current\n-remove_dc no\n-seed 7\n"
     assert hs.read_sphinx(write_model(tmp_path, feat_params=(FEATURES + more).encode())).front_end_ == "sphinx"
