@@ -263,6 +263,13 @@ def test_truncated_and_damaged_files_are_named(tmp_path, en, name):
     assert refused >= (8 if name in ("sendump", "feat.params") else 16)  # bytes of weights may have any value
 
 
+@pytest.mark.parametrize("content", [b"", b"\xef", b"\xef\xbb", b"\xef\xbb\xbf", b"\xff\xfe"])
+@pytest.mark.parametrize("name", ["mdef", "feat_params"])
+def test_files_of_a_few_bytes(tmp_path, name, content):
+    with pytest.raises(DataError):
+        hs.read_sphinx(write_model(tmp_path, **{name: content}))
+
+
 @pytest.mark.parametrize("name", ["means", "mdef", "sendump", "transition_matrices"])
 def test_huge_sizes_take_no_memory(tmp_path, en, name):
     whole, refused = (en / name).read_bytes(), 0
