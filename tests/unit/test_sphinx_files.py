@@ -263,6 +263,13 @@ def test_truncated_and_damaged_files_are_named(tmp_path, en, name):
     assert refused >= (8 if name in ("sendump", "feat.params") else 16)  # bytes of weights may have any value
 
 
+def test_a_number_that_is_none(tmp_path):
+    whole = s3((2, 1, 2), [0.5, 0.5, 0.1, 0.9], checksum=False)
+    (tmp_path / "moves").write_bytes(whole[:-4] + b"\x01\x00\xa0\x7f")  # a signalling NaN
+    with pytest.raises(DataError, match=r"moves, byte \d+: number 3 is not finite"):
+        sphinx_files.read_transitions(tmp_path / "moves")
+
+
 @pytest.mark.parametrize("content", [b"", b"\xef", b"\xef\xbb", b"\xef\xbb\xbf", b"\xff\xfe"])
 @pytest.mark.parametrize("name", ["mdef", "feat_params"])
 def test_files_of_a_few_bytes(tmp_path, name, content):
