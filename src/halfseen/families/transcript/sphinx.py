@@ -34,10 +34,10 @@ from halfseen.leaves.leaf import Floats
 __all__ = ["read_sphinx"]
 
 LEAST_VARIANCE, LEAST_WEIGHT, LEAST_MOVE = 1e-4, 1e-7, 1e-4  # floors of Sphinx, which its decoder applies too
-SCALE = (
-    0.15  # acoustic scale, and below standard deviation in seconds: with these, the times of digits (fsdd) that were
-)
-BOUNDARY = 0.02  # joined lie within two standard deviations and 5 ms in 92.5 %; benchmarks/sphinx
+# Chosen for en-us on joined digits (fsdd), with speech_mfa in view: times of 92.5 % of the digits are within two standard
+# deviations and 5 ms; see benchmarks/sphinx.
+SCALE = 0.15  # acoustic
+BOUNDARY = 0.02  # standard deviation, in seconds
 FEATURES = "1s_c_d_dd"
 FILES = ("mdef", "means", "variances", "transition_matrices", "feat.params")
 
@@ -109,8 +109,8 @@ def read_sphinx(
     unknown : str, optional
         Unit for words that are not in the dictionary, such as "+SPN+".
     acoustic_scale, boundary_sd : float
-        As in `TranscriptAligner`. There are no training data to measure them on: the defaults were fitted to other
-        recordings, spoken digits, with the model en-us.
+        As in `TranscriptAligner`. There are no training data to measure them on: the defaults were chosen on
+        spoken digits and read speech with the model en-us.
     n_jobs : int, optional
 
     Returns
