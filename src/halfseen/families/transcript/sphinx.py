@@ -34,7 +34,7 @@ from halfseen.leaves.leaf import Floats
 __all__ = ["read_sphinx"]
 
 LEAST_VARIANCE, LEAST_WEIGHT, LEAST_MOVE = 1e-4, 1e-7, 1e-4  # floors of Sphinx, which its decoder applies too
-# Chosen for en-us on joined digits (fsdd), with speech_mfa in view: times of 92.5 % of the digits are within two standard
+# Chosen for en-us on joined digits (fsdd), with speech_mfa in view: 92.5 % of the digits begin within two standard
 # deviations and 5 ms; see benchmarks/sphinx.
 SCALE = 0.15  # acoustic
 BOUNDARY = 0.02  # standard deviation, in seconds
