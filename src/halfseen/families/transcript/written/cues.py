@@ -28,7 +28,7 @@ from halfseen.families.transcript.written.tokens import Token, logical_lines
 if TYPE_CHECKING:
     from halfseen.families.transcript.alignment import Alignment
 
-CAPTION = 1.0  # cost of every caption: few are better than many
+CAPTION = 2.0  # cost of every caption: few are better than many
 CUT_SENTENCE, CUT_LINE, CUT_CLAUSE, CUT_WORD = 0.0, 0.5, 2.0, 5.0  # of a cut there, without a pause
 CUT_SHORT = 2.0  # more after a short word: "the" and "of" belong to what follows
 KEPT_SENTENCE, KEPT_LINE, KEPT_PAUSE = 3.0, 1.5, 2.0  # within a caption; of a pause: for each `pause` that it lasts
