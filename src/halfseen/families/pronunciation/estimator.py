@@ -24,7 +24,7 @@ from halfseen.families.pronunciation.methods import UNKNOWN, G2PMethods
 from halfseen.families.pronunciation.model import PairChunk, UnitModel, reduce_pairs, segments_of
 from halfseen.families.pronunciation.ngrams import contexts_of
 from halfseen.families.pronunciation.units import Inventory
-from halfseen.leaves.leaf import Floats, frozen
+from halfseen.leaves.leaf import Floats
 from halfseen.runners import runner
 from halfseen.structures.joint_units import END, Codes, Contexts, Pairs, best
 from halfseen.sums import Runner
@@ -156,7 +156,8 @@ class G2P(G2PMethods):
         y : ignored
         """
         self._check_options()
-        vars(self).pop("_counted", None)
+        self.__dict__.pop("_counted", None)
+        self._order, self._lowercase = self.order, self.lowercase
         entries = read_entries(dictionary, self.lowercase)
         self._n_words = len({entry.letters for entry in entries})
         entries = distinct(entries)
@@ -211,11 +212,9 @@ class G2P(G2PMethods):
                 changed = int(np.maximum.reduceat(again != taken, pairs.firsts[:-1]).sum())
                 taken = again
                 self.stages_.append({"order": order, "log_joint": float(log_joint.sum()), "changed": changed})
-        self._inventory, self._segments = inventory, segments_of(pairs, taken)
+        self._inventory = inventory
+        self._take_segments(segments_of(pairs, taken))
         self._inserted = _most_inserted(self._segments, inventory)
-        self._counts = np.bincount(self._segments, minlength=inventory.n_units).astype(np.float64)
-        self._model = UnitModel.of(inventory.n_units)
-        self._params = {"units": frozen(self._counts[None] / self._counts.sum())}
 
     def _scored(self, entries: Sequence[Entry]) -> None:
         self.loglik_ = float(self._evidence(entries).sum())
