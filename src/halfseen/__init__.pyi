@@ -26,11 +26,15 @@ from halfseen.families.mixture.naive_bayes import NaiveBayes
 from halfseen.families.network.estimator import BayesNet
 from halfseen.families.network.files import read_bif, write_bif
 from halfseen.families.network.plots import plot_network
+from halfseen.families.pronunciation.estimator import G2P
+from halfseen.families.pronunciation.scores import score_pronunciations
 from halfseen.families.transcript.dictionary import read_dictionary
 from halfseen.families.transcript.estimator import TranscriptAligner
 from halfseen.families.transcript.plots import plot_alignment
+from halfseen.families.transcript.pronounce import pronunciations_of
 from halfseen.families.transcript.recordings import AudioFolder
 from halfseen.families.transcript.sound.features import mfcc
+from halfseen.families.transcript.sound.files import read_sound
 from halfseen.families.transcript.sound.wav import read_wav
 from halfseen.families.transcript.written.captions import read_captions
 from halfseen.families.transcript.written.textgrid import read_textgrid
@@ -63,6 +67,7 @@ from halfseen.studio.watch import watch
 __version__: str
 
 __all__ = [
+    "G2P",
     "HMM",
     "PCFG",
     "AudioFolder",
@@ -120,12 +125,14 @@ __all__ = [
     "plot_uncertainty",
     "pool",
     "posterior",
+    "pronunciations_of",
     "read_bif",
     "read_brackets",
     "read_captions",
     "read_dictionary",
     "read_gold",
     "read_links",
+    "read_sound",
     "read_textgrid",
     "read_trees",
     "read_wav",
@@ -134,6 +141,7 @@ __all__ = [
     "report",
     "save",
     "score_links",
+    "score_pronunciations",
     "show_versions",
     "standard_errors",
     "studio",

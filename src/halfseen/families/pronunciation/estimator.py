@@ -56,6 +56,8 @@ class G2P(G2PMethods):
         Most letters and most phones of a unit; it may have none of one of them.
     lowercase : bool, default True
         Ignore case.
+    stress : bool, default True
+        Keep the digits of stress after vowels, as of CMUdict; False reads AH0, AH1 and AH2 as AH.
     on_unknown : {"error", "replace"}, default "error"
         Letters that the dictionary did not have: an error that names them; or read é as e where only e is known, leave
         out those without such a form, and warn.
@@ -107,6 +109,7 @@ class G2P(G2PMethods):
     max_letters: int = 1
     max_phones: int = 1
     lowercase: bool = True
+    stress: bool = True
     on_unknown: str = "error"
     beam: int = 32
     assign: str = "soft"
@@ -130,6 +133,7 @@ class G2P(G2PMethods):
         for name in ("order", "max_letters", "max_phones", "beam"):
             options.whole(name, getattr(self, name))
         options.flag("lowercase", self.lowercase)
+        options.flag("stress", self.stress)
         options.one_of("on_unknown", self.on_unknown, UNKNOWN)
         if self.assign == "soft" and self.stop == "assignments":
             raise ParameterError("stop='assignments' needs assign='hard'.")
@@ -150,15 +154,15 @@ class G2P(G2PMethods):
 
         Parameters
         ----------
-        dictionary : dict
-            {word: [[phones], ...]}, as `read_dictionary` returns it. Every pronunciation of a word counts as one
+        dictionary : dict or path
+            {word: [[phones], ...]}, as `read_dictionary` returns it, or the file that it reads. Every pronunciation of a word counts as one
             example; one that is there twice counts once.
         y : ignored
         """
         self._check_options()
         self.__dict__.pop("_counted", None)
-        self._order, self._lowercase = self.order, self.lowercase
-        entries = read_entries(dictionary, self.lowercase)
+        self._order, self._lowercase, self._stress = self.order, self.lowercase, self.stress
+        entries = read_entries(dictionary, self.lowercase, self.stress)
         self._n_words = len({entry.letters for entry in entries})
         entries = distinct(entries)
         self._n_pairs = len(entries)

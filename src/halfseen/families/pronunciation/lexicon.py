@@ -6,12 +6,15 @@ Apostrophes, hyphens and points are letters like others: a dictionary tells how 
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from halfseen.data.pronunciations import read_dictionary
 from halfseen.errors import DataError, HalfseenWarning, warn
 
+STRESS = "012"  # after vowels, as in CMUdict
 SHOWN = 10  # letters, phones and words that a message lists
 
 
@@ -42,21 +45,22 @@ def letters_of(word: str, lowercase: bool) -> str:
     return unicodedata.normalize("NFC", text.lower()) if lowercase else text
 
 
-def read_entries(dictionary: Any, lowercase: bool) -> list[Entry]:
-    """Return the entries of a dictionary in its order; refuse what is none.
+def read_entries(dictionary: Any, lowercase: bool, stress: bool = True) -> list[Entry]:
+    """Return the entries of a dictionary, or of a file of one, in its order; refuse what is none.
 
     Examples
     --------
-    >>> read_entries({"Cat": [["K", "AE", "T"]]}, lowercase=True)
+    >>> read_entries({"Cat": [["K", "AE1", "T"]]}, lowercase=True, stress=False)
     [Entry(word='Cat', letters='cat', phones=('K', 'AE', 'T'))]
     """
+    if isinstance(dictionary, str | os.PathLike):
+        dictionary = read_dictionary(dictionary)
     if not isinstance(dictionary, Mapping):
         raise DataError(
-            f"dictionary={dictionary!r:.60} is not a dictionary {{word: [[phones], ...]}}. hs.read_dictionary reads "
-            "one from a file."
+            f"dictionary={dictionary!r:.60} is not a dictionary {{word: [[phones], ...]}}, nor the path of one."
         )
     found = [
-        Entry(word, letters_of(word, lowercase), phones)
+        Entry(word, letters_of(word, lowercase), phones if stress else _unstressed(word, phones))
         for word, ways in dictionary.items()
         for phones in _ways(word, ways)
     ]
@@ -84,6 +88,14 @@ def _ways(word: Any, ways: Any) -> Iterator[tuple[str, ...]]:
         if wrong is not None:
             raise DataError(f"{word!r}: {wrong!r:.60} is not a phone: a text without blanks.")
         yield listed
+
+
+def _unstressed(word: str, phones: tuple[str, ...]) -> tuple[str, ...]:
+    """Return phones without the digits of stress."""
+    found = tuple(phone.rstrip(STRESS) for phone in phones)
+    if not all(found):
+        raise DataError(f"{word!r}: {phones[found.index('')]!r} is a digit of stress alone. Use stress=True.")
+    return found
 
 
 def distinct(entries: Iterable[Entry]) -> list[Entry]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -23,12 +23,13 @@ from halfseen.families.pronunciation.lexicon import (
 )
 from halfseen.families.pronunciation.model import PairChunk, UnitModel, cut_pairs, segments_of
 from halfseen.families.pronunciation.ngrams import contexts_of
+from halfseen.families.pronunciation.scores import PronunciationScores, score_pronunciations
 from halfseen.families.pronunciation.units import Inventory
 from halfseen.kernels import active as kernels
 from halfseen.leaves.leaf import Floats, frozen
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
-from halfseen.structures.joint_units import Codes, Contexts, best, evidence
+from halfseen.structures.joint_units import END, Codes, Contexts, best, evidence
 
 UNKNOWN = ("error", "replace")
 BATCH = 64  # words that a worker takes at a time
@@ -57,6 +58,7 @@ class G2PMethods(Estimator):
     beam: int
     _order: int  # as it was in the fit: options may change after it
     _lowercase: bool
+    _stress: bool
     random_state = None  # nothing is random
     _inventory: Inventory
     _model: UnitModel
@@ -246,6 +248,22 @@ class G2PMethods(Estimator):
         """Return the total log-likelihood of the pronunciations of a dictionary."""
         return float(self.score_samples(dictionary).sum())
 
+    def error_rates(self, dictionary: Any) -> PronunciationScores:
+        """Return phone and word error of the most probable pronunciations of the words of a dictionary.
+
+        Of several pronunciations in the dictionary that counts which is nearest to the one found.
+
+        Parameters
+        ----------
+        dictionary : as in `score_samples`
+            Words that were not in the fit show what to expect of others.
+        """
+        check_is_fitted(self)
+        references: dict[str, list[list[str]]] = {}
+        for entry in self._known_entries(dictionary):
+            references.setdefault(entry.word, []).append(list(entry.phones))
+        return score_pronunciations(self.pronounce(list(references)), references)
+
     def segment(self, dictionary: Any) -> dict[str, list[list[tuple[str, tuple[str, ...]]]]]:
         """Return the best segmentation of every pronunciation of a dictionary: units of letters and phones.
 
@@ -266,9 +284,22 @@ class G2PMethods(Estimator):
             found[entry.word].append([units[u] for u in own[:-1].tolist()])
         return found
 
+    def _n_fitted(self, words: Iterable[str]) -> int | None:
+        """Return how many of some words were in the fit; None with order 1, which does not keep its words."""
+        if self._order == 1:
+            return None
+        units, known, letters = self.units_, set(), []
+        for u in self._segments.tolist():
+            if u == END:
+                known.add("".join(letters))
+                letters = []
+            else:
+                letters.append(units[u - 1][0])
+        return sum(letters_of(word, self._lowercase) in known for word in words)
+
     def _known_entries(self, dictionary: Any) -> list[Entry]:
         """Return the entries of a dictionary, once letters and phones are known."""
-        entries = read_entries(dictionary, self._lowercase)
+        entries = read_entries(dictionary, self._lowercase, self._stress)
         strange = {phone: entry.word for entry in entries for phone in entry.phones if phone not in self._known_phones}
         if strange:
             listed = ", ".join(f"{phone!r} ({word})" for phone, word in list(strange.items())[:SHOWN])
@@ -287,7 +318,6 @@ class G2PMethods(Estimator):
         chunks = cut_pairs(self._inventory.pairs(entries))
         with runner(self.n_jobs, len(chunks)) as run:
             return np.concatenate([np.zeros(0), *run(partial(_chunk_evidence, self._contexts), chunks)])
-
 
 
 def _chunk_evidence(contexts: Contexts, chunk: PairChunk) -> Floats:

@@ -27,7 +27,7 @@ Estimator = TypeVar("Estimator", bound="G2P")
 
 RECORD = {"options", "letters", "phones", "model", "n_words", "n_pairs", "stages", "training"} | ORIGIN
 OWN = ("loglik_", "objective_", "trace_", "n_iter_", "converged_", "stop_reason_", "events_")
-MODEL = ("order", "max_letters", "max_phones", "inserted", "lowercase")
+MODEL = ("order", "max_letters", "max_phones", "inserted", "lowercase", "stress")
 
 
 def taken(model: G2P) -> State:
@@ -43,6 +43,7 @@ def taken(model: G2P) -> State:
             "max_phones": inventory.max_phones,
             "inserted": model._inserted,
             "lowercase": model._lowercase,
+            "stress": model._stress,
         },
         "n_words": model._n_words,
         "n_pairs": model._n_pairs,
@@ -68,7 +69,7 @@ def restored(cls: type[Estimator], found: State) -> Estimator:
     for name in MODEL[:3]:
         options.whole(name, inside[name])
     model._order, model._inserted = inside["order"], options.whole("inserted", inside["inserted"])
-    model._lowercase = options.flag("lowercase", inside["lowercase"])
+    model._lowercase, model._stress = (options.flag(name, inside[name]) for name in ("lowercase", "stress"))
     names = ("params/units", "stats/units") if model._order == 1 else ("summary/segments",)
     for name in sorted(set(tensors) ^ {"summary/units", *names}):
         raise ParameterError(f"array {name!r} is {'missing' if name not in tensors else 'not expected'}.")
