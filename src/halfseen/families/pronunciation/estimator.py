@@ -155,8 +155,8 @@ class G2P(G2PMethods):
         Parameters
         ----------
         dictionary : dict or path
-            {word: [[phones], ...]}, as `read_dictionary` returns it, or the file that it reads. Every pronunciation of a word counts as one
-            example; one that is there twice counts once.
+            {word: [[phones], ...]}, as `read_dictionary` returns it, or the file that it reads. Every pronunciation of
+            a word counts as one example; one that is there twice counts once.
         y : ignored
         """
         self._check_options()

@@ -71,8 +71,8 @@ def read_entries(dictionary: Any, lowercase: bool, stress: bool = True) -> list[
 
 def _ways(word: Any, ways: Any) -> Iterator[tuple[str, ...]]:
     """Yield the pronunciations of a word."""
-    if not isinstance(word, str) or not word.strip():
-        raise DataError(f"the dictionary has {word!r:.60} where a word belongs.")
+    if not isinstance(word, str) or word.strip() != word or len(word.splitlines()) != 1:
+        raise DataError(f"the dictionary has {word!r:.60} where a word belongs, a text without blanks around it.")
     if isinstance(ways, str) or not isinstance(ways, Iterable):
         raise DataError(f"{word!r}: {ways!r:.60} is not a list of pronunciations, such as [['K', 'AE', 'T']].")
     several = list(ways)
@@ -111,8 +111,8 @@ def read_words(words: Any) -> list[str]:
         raise DataError(f"words={words!r:.60} is not a list of words.")
     found = list(dict.fromkeys(words))
     for word in found:
-        if not isinstance(word, str) or word.split() != [word]:
-            raise DataError(f"{word!r:.60} is not a word: a text without blanks.")
+        if not isinstance(word, str) or word.strip() != word or not word:
+            raise DataError(f"{word!r:.60} is not a word: a text without blanks around it.")
     return found
 
 

@@ -29,7 +29,7 @@ from halfseen.kernels import active as kernels
 from halfseen.leaves.leaf import Floats, frozen
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
-from halfseen.structures.joint_units import END, Codes, Contexts, best, evidence
+from halfseen.structures.joint_units import Codes, Contexts, best, evidence
 
 UNKNOWN = ("error", "replace")
 BATCH = 64  # words that a worker takes at a time
@@ -288,19 +288,15 @@ class G2PMethods(Estimator):
         """Return how many of some words were in the fit; None with order 1, which does not keep its words."""
         if self._order == 1:
             return None
-        units, known, letters = self.units_, set(), []
-        for u in self._segments.tolist():
-            if u == END:
-                known.add("".join(letters))
-                letters = []
-            else:
-                letters.append(units[u - 1][0])
+        letters = np.array(["\n", *(letters for letters, _ in self.units_)], dtype=object)  # 0 is the end of a word
+        known = set("".join(letters[self._segments]).split("\n"))
         return sum(letters_of(word, self._lowercase) in known for word in words)
 
     def _known_entries(self, dictionary: Any) -> list[Entry]:
         """Return the entries of a dictionary, once letters and phones are known."""
         entries = read_entries(dictionary, self._lowercase, self._stress)
-        strange = {phone: entry.word for entry in entries for phone in entry.phones if phone not in self._known_phones}
+        known = frozenset(self.phones_)
+        strange = {phone: entry.word for entry in entries for phone in entry.phones if phone not in known}
         if strange:
             listed = ", ".join(f"{phone!r} ({word})" for phone, word in list(strange.items())[:SHOWN])
             raise DataError(f"phones that the model does not have: {listed}. It has {' '.join(self.phones_)}.")
@@ -308,10 +304,6 @@ class G2PMethods(Estimator):
             {entry.word: entry.letters for entry in entries}, self.letters_, self.on_unknown == "replace"
         )
         return [entry._replace(letters=spelled[entry.word]) for entry in entries]
-
-    @property
-    def _known_phones(self) -> frozenset[str]:
-        return frozenset(self.phones_)
 
     def _evidence(self, entries: Sequence[Entry]) -> Floats:
         """Return the log of the sum over segmentations of each entry."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -42,7 +43,7 @@ def cut_pairs(data: Pairs, weight: Floats | None = None) -> list[PairChunk]:
     edges = sorted({0, *bounds, len(data)})
     return [
         PairChunk(index, data.part(first, last), weight[first:last])
-        for index, (first, last) in enumerate(zip(edges[:-1], edges[1:], strict=True))
+        for index, (first, last) in enumerate(pairwise(edges))
     ]
 
 

@@ -121,8 +121,8 @@ def wrong(model: Any, material: DictionaryMaterial) -> Section | None:
     head = ["word", "model", "dictionary", "probability"]
     grid = Grid("The most probable first", head, shown, "Words to check", frozenset({0, 1, 2}))
     lead = (
-        f"{plural(len(rows), 'word')} differ from the dictionary. Where the model is sure of another pronunciation, the "
-        "dictionary may be wrong."
+        f"{plural(len(rows), 'word')} differ from the dictionary. Where the model is sure of another pronunciation, "
+        "the dictionary may be wrong."
     )
     return Section("wrong", "Words to check", lead, [grid])
 
