@@ -138,8 +138,12 @@ def known_letters(words: Mapping[str, str], letters: Iterable[str], replace: boo
     lost = [repr(letter) for letter in sorted(strange) if not plain[letter]]
     told = [f"read {', '.join(read[:SHOWN])}"] if read else []
     told += [f"left out {', '.join(lost[:SHOWN])}"] if lost else []
+    found = {word: "".join(plain.get(letter, letter) for letter in own) for word, own in words.items()}
+    empty = next((word for word, own in found.items() if not own), None)
+    if empty is not None:
+        raise DataError(f"{empty!r} has no letter that the dictionary had.")
     warn(f"letters that the dictionary did not have: {'; '.join(told)}.", UnknownLetterWarning)
-    return {word: "".join(plain.get(letter, letter) for letter in own) for word, own in words.items()}
+    return found
 
 
 class UnknownLetterWarning(HalfseenWarning):
