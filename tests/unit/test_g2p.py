@@ -136,6 +136,13 @@ def test_unknown_letters_are_named_or_replaced(cats):
         assert model.pronounce(["c\u00e2tz"]) == {"c\u00e2tz": [["K", "AE", "T"]]}
     with pytest.raises(DataError, match="'zz' has no letter that the dictionary had"):
         model.pronounce("zz")
+    model.set_params(on_unknown="skip")
+    with pytest.warns(UnknownLetterWarning, match=r"1 words left out: .* 'z' \(zac\)"):
+        assert model.pronounce(["zac", "cat"]) == {"cat": [["K", "AE", "T"]]}
+    with pytest.warns(UnknownLetterWarning, match="1 words left out"):
+        assert model.score({"zac": [["K"]], **CATS}) == model.score(CATS)
+    with pytest.raises(DataError, match="no word has known letters only"), pytest.warns(UnknownLetterWarning):
+        model.error_rates({"zac": [["K"]]})
 
 
 def test_unknown_phones_and_impossible_pronunciations_are_named(cats):
@@ -144,6 +151,7 @@ def test_unknown_phones_and_impossible_pronunciations_are_named(cats):
     model = hs.G2P(order=1).fit({"a": [["X"]]})
     impossible = np.array([unit != ("a", ("X",)) for unit in model.units_])
     model._params["units"] = np.where(np.append(False, impossible), 0.0, model._params["units"])
+    del model._counted  # the logs of them
     with pytest.warns(ImpossibleRowWarning, match="1 pronunciations have probability 0"):
         assert model.score({"a": [["X", "X"]]}) == -np.inf
 

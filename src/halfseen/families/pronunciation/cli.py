@@ -27,7 +27,7 @@ from halfseen.families.pronunciation.methods import Pronunciation
 from halfseen.whole_file import whole_file
 
 TABLE = ".csv"
-GIVEN = ("order", "max_letters", "max_phones")
+GIVEN = {"ngram": "order", "max_letters": "max_letters", "max_phones": "max_phones"}
 
 
 def fit(request: Mapping[str, Any]) -> Fitted:
@@ -36,7 +36,7 @@ def fit(request: Mapping[str, Any]) -> Fitted:
     if len(paths) != 1:
         raise ParameterError(f"--model g2p needs one dictionary, a word and its phones in each line, not {len(paths)}.")
     model = G2P(
-        **{name: request[name] for name in GIVEN if request[name] is not None},
+        **{name: request[option] for option, name in GIVEN.items() if request[option] is not None},
         lowercase=not request["keep_case"],
         stress=not request["no_stress"],
         assign=request["assign"],

@@ -31,8 +31,6 @@ from halfseen.sums import Runner
 
 log = logging.getLogger("halfseen")
 
-RARE = 1e-12  # a probability of a unit that is none
-
 
 @options.with_hints
 @dataclass(eq=False, repr=False)
@@ -58,9 +56,9 @@ class G2P(G2PMethods):
         Ignore case.
     stress : bool, default True
         Keep the digits of stress after vowels, as of CMUdict; False reads AH0, AH1 and AH2 as AH.
-    on_unknown : {"error", "replace"}, default "error"
+    on_unknown : {"error", "replace", "skip"}, default "error"
         Letters that the dictionary did not have: an error that names them; or read é as e where only e is known, leave
-        out those without such a form, and warn.
+        out those without such a form, and warn; or leave out words with them, and warn.
     beam : int, default 32
         Hypotheses that `pronounce` keeps after every letter.
     assign : {"soft", "hard"}, default "soft"
@@ -101,7 +99,7 @@ class G2P(G2PMethods):
     >>> model.pronounce(["tact", "Cack"])
     {'tact': [['T', 'AE', 'K', 'T']], 'Cack': [['K', 'AE', 'K']]}
     >>> model.segment({"back": [["B", "AE", "K"]]})
-    {'back': [[('b', ('B',)), ('a', ('AE',)), ('c', ()), ('k', ('K',))]]}
+    {'back': [[('b', ('B',)), ('a', ('AE',)), ('c', ('K',)), ('k', ())]]}
     """
 
     order: int = 7

@@ -116,32 +116,49 @@ def read_words(words: Any) -> list[str]:
     return found
 
 
-def known_letters(words: Mapping[str, str], letters: Iterable[str], replace: bool) -> dict[str, str]:
-    """Return words by their letters, once all are known.
+def known_letters(words: Mapping[str, str], letters: Iterable[str], on_unknown: str) -> dict[str, str]:
+    """Return words by their letters, once all letters are known.
 
-    Letters that are not known are an error; or with `replace` they become the letter without its marks (é is e), or
-    are left out where that is not known either, and a warning names them.
+    Letters that are not known are an error; or with "replace" they become the letter without its marks (é is e), or
+    are left out where that is not known either; or with "skip" their words are left out. A warning names them.
     """
     known = set(letters)
     strange = {letter: word for word, own in words.items() for letter in own if letter not in known}
     if not strange:
         return dict(words)
-    if not replace:
-        listed = ", ".join(f"{letter!r} ({word})" for letter, word in list(strange.items())[:SHOWN])
-        more = f" and {len(strange) - SHOWN} more" if len(strange) > SHOWN else ""
+    if on_unknown == "error":
         raise DataError(
-            f"letters that the dictionary did not have: {listed}{more}. Add words with them to the dictionary, or use "
-            "on_unknown='replace': é is then read as e, and a letter that has no such form is left out."
+            f"letters that the dictionary did not have: {_listed(strange)}. Add words with them to the dictionary, or "
+            "use on_unknown='replace': é is then read as e, and a letter that has no such form is left out."
         )
+    if on_unknown == "skip":
+        found = {word: own for word, own in words.items() if known.issuperset(own)}
+        warn(
+            f"{len(words) - len(found)} words left out: they have letters that the dictionary did not have: "
+            f"{_listed(strange)}.",
+            UnknownLetterWarning,
+        )
+        return found
+    return _replaced(words, known, sorted(strange))
+
+
+def _listed(strange: Mapping[str, str]) -> str:
+    """Return letters, each with a word that has it."""
+    more = f" and {len(strange) - SHOWN} more" if len(strange) > SHOWN else ""
+    return ", ".join(f"{letter!r} ({word})" for letter, word in list(strange.items())[:SHOWN]) + more
+
+
+def _replaced(words: Mapping[str, str], known: set[str], strange: list[str]) -> dict[str, str]:
+    """Return words with other letters in place of strange ones."""
     plain = {letter: "".join(c for c in unicodedata.normalize("NFKD", letter) if c in known) for letter in strange}
-    read = [f"{letter!r} as {plain[letter]!r}" for letter in sorted(strange) if plain[letter]]
-    lost = [repr(letter) for letter in sorted(strange) if not plain[letter]]
-    told = [f"read {', '.join(read[:SHOWN])}"] if read else []
-    told += [f"left out {', '.join(lost[:SHOWN])}"] if lost else []
     found = {word: "".join(plain.get(letter, letter) for letter in own) for word, own in words.items()}
     empty = next((word for word, own in found.items() if not own), None)
     if empty is not None:
         raise DataError(f"{empty!r} has no letter that the dictionary had.")
+    read = [f"{letter!r} as {plain[letter]!r}" for letter in strange if plain[letter]]
+    lost = [repr(letter) for letter in strange if not plain[letter]]
+    told = [f"read {', '.join(read[:SHOWN])}"] if read else []
+    told += [f"left out {', '.join(lost[:SHOWN])}"] if lost else []
     warn(f"letters that the dictionary did not have: {'; '.join(told)}.", UnknownLetterWarning)
     return found
 

@@ -7,7 +7,7 @@ A_TEXT_FILE = "a dictionary is a text file"
 NO_CELLS = "a dictionary has no cells"
 LETTERS = Option(
     "unknown_letters",
-    "Letters that the dictionary of the fit did not have: error (default) or replace, which reads é as e.",
+    "Letters that the dictionary of the fit did not have: error (default), replace (é is e) or skip (the word).",
     "HOW",
     parameter="on_unknown",
 )
@@ -22,7 +22,7 @@ FAMILY = Family(
     verbs=("fit", "pronounce", "score", "data"),
     options={
         "fit": (
-            Option("order", "Length of the n-grams of units. Default: 8.", "N", type=int, least=1),
+            Option("ngram", "Length of the n-grams of units. Default: 7.", "N", type=int, least=1, parameter="order"),
             Option("max_letters", "Most letters of a unit. Default: 1.", "N", type=int, least=1),
             Option("max_phones", "Most phones of a unit. Default: 1.", "N", type=int, least=1),
             Option("keep_case", "Capitals are letters of their own.", type=bool, parameter="lowercase"),
@@ -41,7 +41,7 @@ FAMILY = Family(
             "columns": NO_COLUMNS,
             "covariance": "it has no covariances",
             "prior": "it has none: orders above 1 are smoothed",
-            "ml": "with --order 1 it is maximum likelihood; higher orders are smoothed",
+            "ml": "with --ngram 1 it is maximum likelihood; higher orders are smoothed",
             "weight": NO_COLUMNS,
             "sql": A_TEXT_FILE,
             "glob": A_TEXT_FILE,

@@ -31,7 +31,7 @@ from halfseen.leaves.limits import Params
 from halfseen.runners import runner
 from halfseen.structures.joint_units import Codes, Contexts, best, evidence
 
-UNKNOWN = ("error", "replace")
+UNKNOWN = ("error", "replace", "skip")
 BATCH = 64  # words that a worker takes at a time
 DESCRIBED = 12  # units that `describe` lists
 
@@ -185,7 +185,8 @@ class G2PMethods(Estimator):
         options.whole("n_best", n_best)
         listed = read_words(words)
         spelled = {word: letters_of(word, self._lowercase) for word in listed}
-        spelled = known_letters(spelled, self.letters_, self.on_unknown == "replace")
+        spelled = known_letters(spelled, self.letters_, self.on_unknown)
+        listed = list(spelled)
         batches = [listed[i : i + BATCH] for i in range(0, len(listed), BATCH)]
         with runner(self.n_jobs, len(batches)) as run:
             found = run(partial(self._searched, spelled, n_best), batches)
@@ -300,10 +301,11 @@ class G2PMethods(Estimator):
         if strange:
             listed = ", ".join(f"{phone!r} ({word})" for phone, word in list(strange.items())[:SHOWN])
             raise DataError(f"phones that the model does not have: {listed}. It has {' '.join(self.phones_)}.")
-        spelled = known_letters(
-            {entry.word: entry.letters for entry in entries}, self.letters_, self.on_unknown == "replace"
-        )
-        return [entry._replace(letters=spelled[entry.word]) for entry in entries]
+        spelled = known_letters({entry.word: entry.letters for entry in entries}, self.letters_, self.on_unknown)
+        found = [entry._replace(letters=spelled[entry.word]) for entry in entries if entry.word in spelled]
+        if not found:
+            raise DataError("no word has known letters only.")
+        return found
 
     def _evidence(self, entries: Sequence[Entry]) -> Floats:
         """Return the log of the sum over segmentations of each entry."""
