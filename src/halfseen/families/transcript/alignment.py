@@ -80,6 +80,7 @@ class Alignment:
     surprise: float
     tokens: tuple[Token, ...] = ()
     band: Band | None = None
+    adapted: Any = None
 
     @property
     def text(self) -> str:

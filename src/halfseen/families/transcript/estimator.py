@@ -25,6 +25,8 @@ from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table.column_events import check_seen
 from halfseen.estimators.table.column_kinds import named_kinds
 from halfseen.families.transcript import state
+from halfseen.families.transcript.adaptation import (
+    MAX_ITER, PRIOR, Adaptation, Adapter, by_speaker, check_kind, moved, speakers_of)
 from halfseen.families.transcript.aligner import Aligner, Typical, scored_by
 from halfseen.families.transcript.alignment import Alignment, table_of
 from halfseen.families.transcript.certainty import FRAMES, ROUNDED, Certainty, Residuals, acoustic_scale
@@ -517,6 +519,8 @@ class TranscriptAligner(Estimator):
         groups: Any = None,
         time: Any = None,
         names: Sequence[str] | None = None,
+        adapt: Any = None,
+        speakers: Any = None,
     ) -> list[Any]:
         """Return the times of all words: an `Alignment` for each utterance, with `words`, `units` and `states`.
 
@@ -527,17 +531,60 @@ class TranscriptAligner(Estimator):
         ----------
         features, transcripts, lengths, groups, time, names :
             As in `fit`. With too_short="skip" an utterance that is too short has None in the list.
+        adapt, speakers : optional
+            XXX
         """
         corpus, layouts, kept = self._opened(features, transcripts, lengths, groups, time, names)
         found: list[Alignment | None] = [None] * len(kept)
         if not kept.any():
             return found
-        for b, aligned in zip(np.flatnonzero(kept).tolist(), self._aligned(corpus, layouts), strict=True):
+        by = self._adapted(corpus, layouts, speakers_of(speakers, features, len(kept)), kept, adapt)
+        for b, aligned in zip(np.flatnonzero(kept).tolist(), self._aligned(corpus, layouts, by), strict=True):
             found[b] = aligned
         with_text = getattr(features, "with_text", None)  # recordings know the text of their words
         return found if with_text is None else with_text(found)
 
-    def _aligned(self, corpus: Corpus, layouts: Sequence[Layout]) -> list[Alignment]:
+    def adapt(
+        self,
+        features: Any,
+        transcripts: Any,
+        *,
+        lengths: ArrayLike | None = None,
+        groups: Any = None,
+        time: Any = None,
+        names: Sequence[str] | None = None,
+        speakers: Any = None,
+        kind: str = "auto",
+        prior: float = PRIOR,
+        max_iter: int = MAX_ITER,
+    ) -> dict[str, Adaptation]:
+        """XXX"""
+        corpus, layouts, kept = self._opened(features, transcripts, lengths, groups, time, names)
+        of = speakers_of(speakers, features, len(kept))
+        return self._transforms(corpus, layouts, [of[b] for b in np.flatnonzero(kept)], kind, prior, max_iter)
+
+    def _transforms(
+        self, corpus: Corpus, layouts: Sequence[Layout], speakers: Sequence[str], kind: str, *how: Any
+    ) -> dict[str, Adaptation]:
+        adapter = Adapter(self._model, self._params, self._lexicon, self._frames, *how)
+
+        def cut(some: Corpus, graphs: Sequence[Layout]) -> Sequence[Any]:
+            return some.chunks(self._schema, graphs, self._lexicon.n_emissions * self._n_mix)
+
+        return by_speaker(adapter, corpus, layouts, speakers, check_kind(kind), cut, self.n_jobs)
+
+    def _adapted(
+        self, corpus: Corpus, layouts: Sequence[Layout], speakers: Sequence[str], kept: Any, adapt: Any
+    ) -> list[Adaptation | None]:
+        of = [speakers[b] for b in np.flatnonzero(kept)]
+        if adapt is None:
+            return [None] * len(of)
+        found = adapt if isinstance(adapt, Mapping) else self._transforms(corpus, layouts, of, adapt)
+        return [found.get(speaker) for speaker in of]
+
+    def _aligned(
+        self, corpus: Corpus, layouts: Sequence[Layout], by: Sequence[Adaptation | None] | None = None
+    ) -> list[Alignment]:
         moves = self._model.prepare(self._params)["moves"][0]
         aligner = Aligner(self._lexicon, moves, float(self.step), self._typical, self._certainty)
 
@@ -545,6 +592,9 @@ class TranscriptAligner(Estimator):
 
         def align(prepared: Any, chunk: SequenceChunk) -> list[Alignment]:
             found = []
+            if by is not None:
+                own = by[chunk.first : chunk.first + len(chunk.weight)]
+                chunk = moved(chunk, [None if one is None else one.transforms for one in own])
             for b, scored in enumerate(scored_by(lambda blocks: score(prepared["emit"], blocks, SOFT), chunk), chunk.first):
                 one = aligner(corpus.names[b], layouts[b], scored)
                 if one is None:
@@ -552,7 +602,7 @@ class TranscriptAligner(Estimator):
                         f"{corpus.names[b]} has probability zero under the model in every segmentation. "
                         "Fit with prior= to avoid probabilities of zero."
                     )
-                found.append(one)
+                found.append(one if by is None else replace(one, adapted=by[b]))
             return found
 
         chunks = corpus.chunks(self._schema, layouts, self._lexicon.n_emissions * self._n_mix)
