@@ -5,8 +5,8 @@
 Given the posterior of densities (means `mean[k]` and variances `var[k]`) at each row, what EM maximises over A and b is
 
     value = mass log |det A| - sum over d of (w[d] G[d] w[d]' / 2 - w[d] h[d]'),       w[d] = (A[d], b[d])
-    G[d]  = sum_t precision[t, d] z[t] z[t]',      precision[t, d] = sum_k resp[t, k] / var[k, d]
-    h[d]  = sum_t pull[t, d] z[t],                 pull[t, d]      = sum_k resp[t, k] (mean[k, d] - centre[d]) / var[k, d]
+    G[d]  = sum_t precision[t, d] z[t] z[t]',  precision[t, d] = sum_k resp[t, k] / var[k, d]
+    h[d]  = sum_t pull[t, d] z[t],             pull[t, d] = sum_k resp[t, k] (mean[k, d] - centre[d]) / var[k, d]
 
 with z = (x - centre, 1). Row d, given the other rows, is w[d] = (alpha c + h[d]) G[d]^-1, where c are the cofactors of
 A[d] (0 for b) and alpha the better root of a quadratic (constrained MLLR: Gales 1998, Computer Speech and Language 12).
@@ -18,16 +18,15 @@ A[d] (0 for b) and alpha the better root of a quadratic (constrained MLLR: Gales
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from halfseen.leaves.leaf import Floats, frozen
 
 MEAN, DIAGONAL, FULL = KINDS = ("mean", "diagonal", "full")
-SWEEPS = 3  # over the rows of A: more take longer than they save passes
+SWEEPS = 2  # over the rows of A: more take longer than they save passes
 
 
 class Transform(NamedTuple):
@@ -135,44 +134,47 @@ def maximise(moments: Moments, transform: Transform) -> Transform:
 
     Raises LinAlgError where the rows do not determine it.
     """
+    square, cross = moments.square, moments.cross
+    if not (moments.mass > 0).all():
+        raise np.linalg.LinAlgError("a column has no values")
     if transform.kind == MEAN:
-        slope = moments.cross[:, 1] - moments.square[:, 0, 1]
-        if not (moments.square[:, 1, 1] > 0).all():
-            raise np.linalg.LinAlgError("a column has no values")
-        return transform._replace(offset=frozen(slope / moments.square[:, 1, 1]))
-    inverse = np.linalg.inv(moments.square)
-    if transform.kind == DIAGONAL:
-        rows = [_row(*each, np.array([1.0, 0.0])) for each in zip(inverse, moments.cross, moments.mass, strict=True)]
-        scale, offset = np.array(rows).T
-        return transform._replace(matrix=frozen(np.diag(scale)), offset=frozen(offset))
-    return _sweeps(moments, inverse, transform)
+        return transform._replace(offset=frozen((cross[:, 1] - square[:, 0, 1]) / square[:, 1, 1]))
+    inverse = np.asarray(np.linalg.inv(square), dtype=np.float64)
+    plain = np.einsum("dij,dj->di", inverse, cross)  # the rows if there were no determinant
+    if transform.kind == FULL:
+        return _full(moments, inverse, plain, transform)
+    ahead = inverse[:, :, 0]
+    alpha = [
+        _alpha(*each) for each in zip(ahead[:, 0].tolist(), plain[:, 0].tolist(), moments.mass.tolist(), strict=True)
+    ]
+    scale, offset = (np.array(alpha)[:, None] * ahead + plain).T
+    return transform._replace(matrix=frozen(np.diag(scale)), offset=frozen(offset))
 
 
-def _sweeps(moments: Moments, inverse: Floats, transform: Transform) -> Transform:
+def _full(moments: Moments, inverse: Floats, plain: Floats, transform: Transform) -> Transform:
     """Maximise row by row, a few times: EM goes on from there."""
-    matrix, offset = np.array(transform.matrix), np.array(transform.offset)
+    matrix, n = np.array(transform.matrix), len(transform.offset)
+    offset, mass = np.array(transform.offset), float(moments.mass[0])
     for _ in range(SWEEPS):
         back = np.linalg.inv(matrix)
-        for d in range(len(offset)):
-            cofactors = np.append(back[:, d], 0.0)  # but for det A, which alpha makes up for
-            row = _row(inverse[d], moments.cross[d], moments.mass[d], cofactors)
-            change = (row[:-1] - matrix[d]) @ back
-            back -= np.outer(back[:, d], change / (1 + change[d]))  # the inverse of A with the new row
-            matrix[d], offset[d] = row[:-1], row[-1]
+        for d in range(n):
+            cofactors = back[:, d]  # but for det A, which alpha makes up for
+            ahead = inverse[d, :, :n] @ cofactors
+            alpha = _alpha(float(cofactors @ ahead[:n]), float(cofactors @ plain[d, :n]), mass)
+            row = alpha * ahead + plain[d]
+            change = (row[:n] - matrix[d]) @ back
+            back = back - np.outer(cofactors, change / (1 + change[d]))  # the inverse of A with the new row
+            matrix[d], offset[d] = row[:n], row[n]
     found = transform._replace(matrix=frozen(matrix), offset=frozen(offset))
     return found if moments.value(found) > moments.value(transform) else transform
 
 
-def _row(inverse: Floats, cross: Floats, mass: float, cofactors: Floats) -> Floats:
-    """Return the row w that maximises mass log |w cofactors| - w G w' / 2 + w h, given the inverse of G."""
-    ahead = inverse @ cofactors
-    u, v = float(cofactors @ ahead), float(ahead @ cross)
-    root = np.sqrt(v**2 + 4 * u * mass)
+def _alpha(u: float, v: float, mass: float) -> float:
+    """Return the root of u a^2 + v a = mass at which mass log |u a + v| - u a^2 / 2 is larger."""
+    root = math.sqrt(v * v + 4 * u * mass)
     far = (-v - root if v > 0 else -v + root) / 2  # of the two, the one without cancellation
-    alphas = np.array([far / u, -mass / far])
-    with np.errstate(divide="ignore"):
-        values = mass * np.log(np.abs(alphas * u + v)) - alphas**2 * u / 2
-    return np.asarray(alphas[np.argmax(values)] * ahead + inverse @ cross)
+    roots = (far / u, -mass / far)
+    return max(roots, key=lambda a: mass * math.log(abs(u * a + v)) - u * a * a / 2)
 
 
 def _rows(transform: Transform) -> Floats:

@@ -5,8 +5,9 @@ M-step estimates the transform (`leaves.transforms`). The objective is the log-l
 
     sum over utterances of log p(y) + sum_t log |det A| + log prior(A, b),      y[t] = centre + A (x[t] - centre) + b
 
-and never falls. The prior is what `PRIOR` frames drawn from the model would add: it is largest where nothing changes, so
-that little speech moves little. Each speaker is estimated alone, whoever else is in the data.
+and never falls. The prior is what `PRIOR` frames drawn from the model would add: it is largest where nothing changes,
+so that little speech moves little. Each speaker is estimated alone, whoever else is in the data. Long recordings are
+not summed over, but taken along their best path in a band (`bands`).
 
 - *speaker*: whose recordings have a transform in common.
 - *stream*: some consecutive columns with a transform of their own.
@@ -14,11 +15,14 @@ that little speech moves little. Each speaker is estimated alone, whoever else i
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halfseen.assign import SOFT
 from halfseen.data import SequenceChunk
@@ -35,17 +39,17 @@ from halfseen.leaves import Gaussian, Leaf, Product
 from halfseen.leaves.codebooks import Codebooks
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.limits import Params
-from halfseen.leaves.transforms import DIAGONAL, FULL, KINDS, MEAN, Moments, Transform, gather, maximise, pseudo
+from halfseen.leaves.transforms import DIAGONAL, FULL, KINDS, Moments, Transform, gather, maximise, pseudo
 from halfseen.leaves.wrappers import unwrapped
-from halfseen.structures.transcript import best
 from halfseen.runners import runner
+from halfseen.structures.transcript import best
 from halfseen.sums import Parts, Runner
 
 NUMBERS = "gaussian"  # the block of columns that are transformed
-PRIOR = 200.0  # frames, 2 s of speech
-AUTO = ((500, MEAN), (6000, DIAGONAL))  # frames up to which these kinds are estimated; then a full transform
+PRIOR = 100.0  # frames, a second of speech: with it a full transform of a third of a second does no harm
+WIDE = 64  # columns of a stream above which a full transform would be slow
 MAX_ITER = 10
-ENOUGH = 0.005  # gain of a pass per frame below which it is the last
+ENOUGH = 0.05  # gain of a pass per frame below which it is the last
 MOST = 30_000  # frames of a speaker that are enough, five minutes of speech
 ROUNDING = 1e-10  # of the terms of an objective
 
@@ -70,7 +74,8 @@ class Adaptation:
 
     def __call__(self, features: Any) -> Floats:
         """Return transformed features, (T, D)."""
-        return transformed(np.asarray(features, dtype=np.float64), self.transforms)
+        x = np.asarray(features, dtype=np.float64)
+        return transformed(x.reshape(-1, 1) if x.ndim == 1 else x, self.transforms)
 
     @property
     def gain(self) -> float:
@@ -112,20 +117,29 @@ class Adapter:
     """
 
     def __init__(
-        self, model: Model, params: Params, lexicon: Lexicon, share: Floats, prior: float = PRIOR, max_iter: int = MAX_ITER
+        self,
+        model: Model,
+        params: Params,
+        lexicon: Lexicon,
+        share: Floats,
+        prior: float = PRIOR,
+        max_iter: int = MAX_ITER,
     ) -> None:
         self.model, self.lexicon, self.max_iter = model, lexicon, max_iter
         self.prepared, total = model.prepare(params), float(share.sum())
         weight = prior * (share / total if total > 0 else np.full(len(share), 1 / len(share)))
         self.streams = list(_streams(model.leaves["emit"], params["emit"], weight))
 
-    def estimate(self, corpus: Corpus, layouts: Sequence[Layout], kind: str, chunks: Sequence[Any], run: Runner) -> Adaptation:
+    def estimate(
+        self, corpus: Corpus, layouts: Sequence[Layout], kind: str, chunks: Sequence[Any], run: Runner
+    ) -> Adaptation:
         """Return the transform of the speaker of all these utterances."""
         now = accepted = tuple(Transform.identity(kind, stream.centre) for stream in self.streams)
         extra = [stream.pseudo(kind) for stream in self.streams]
         trace: list[float] = []
         while True:
-            found: _Pass = run.total(_Task(self, corpus.names, layouts, now), chunks)
+            task = _Task(self, corpus.names, layouts, now)
+            found: _Pass = run.total(task.expected, chunks)
             terms = [found.loglik]
             for own, more, transform in zip(found.moments, extra, now, strict=True):
                 none = Transform.identity(kind, transform.centre)
@@ -163,7 +177,7 @@ class _Task(NamedTuple):
     layouts: Sequence[Layout]
     transforms: tuple[Transform, ...]
 
-    def __call__(self, chunk: SequenceChunk) -> _Pass:
+    def expected(self, chunk: SequenceChunk) -> _Pass:
         """Return the log-likelihood of transformed frames, and the moments of the frames as they are."""
         model, prepared = self.adapter.model, self.adapter.prepared
         x = np.asarray(chunk.blocks[NUMBERS], dtype=np.float64)
@@ -178,25 +192,24 @@ class _Task(NamedTuple):
     def _along(self, chunk: SequenceChunk, x: Floats, layouts: Sequence[Layout]) -> _Pass:
         """Return the same along the best path, in a band: of long recordings."""
         leaf, moves = self.adapter.model.leaves["emit"], self.adapter.prepared["moves"][0]
-        found, first = None, 0
+        parts, first = [], 0
         for b, (layout, scored) in enumerate(zip(layouts, scored_by(self._score, chunk), strict=True), chunk.first):
             if layout.words:
                 way = best_inside(layout, moves, scored, coarse(self.adapter.lexicon, layout.words, moves, scored))[0]
             else:
                 way = best(layout.graph, moves, scored)
             _check_possible(np.array([way.log_joint]), self.names[b:])
-            states = layout.graph.owner[way.nodes]
+            states, log_joint = layout.graph.owner[way.nodes], way.log_joint
             for begin in range(0, scored.n_frames, BLOCK):
                 at = states[begin : begin + BLOCK]
                 rows = slice(first + begin, first + begin + len(at))
                 usage = np.zeros((len(at), leaf.n_components))
                 usage[np.arange(len(at)), at] = 1.0
                 blocks = {name: cells[rows] for name, cells in chunk.blocks.items()}
-                part = _Pass(0.0, len(at), 0, self._moments(x[rows], blocks, usage))
-                found = part if found is None else found + part
+                parts.append(_Pass(log_joint, len(at), 1, self._moments(x[rows], blocks, usage)))
+                log_joint = 0.0
             first += scored.n_frames
-            found = found._replace(loglik=found.loglik + way.log_joint, n_banded=found.n_banded + 1)
-        return found
+        return functools.reduce(operator.add, parts)
 
     def _score(self, blocks: Mapping[str, Any]) -> Floats:
         return self.adapter.model.leaves["emit"].score(self.adapter.prepared["emit"], blocks, SOFT)
@@ -251,40 +264,47 @@ def by_speaker(
         said, graphs = corpus.take(own), [layouts[b] for b in own.tolist()]
         chunks = cut(said, graphs)
         with runner(n_jobs, len(chunks)) as run:
-            found[speaker] = adapter.estimate(said, graphs, _chosen(kind, int(said.lengths.sum()), chunks), chunks, run)
+            found[speaker] = adapter.estimate(said, graphs, _chosen(kind, adapter.streams, chunks), chunks, run)
     return found
 
 
-def speakers_of(speakers: Any, features: Any, n_utterances: int) -> list[str]:
-    """Return the speaker of each utterance: as given, as recordings know it, or a speaker for each."""
+def known_speakers(speakers: Any, features: Any, kept: NDArray[np.bool_]) -> list[str] | None:
+    """Return the speaker of each utterance that is kept: as given, or as recordings know it; None: it is not known."""
     if speakers is None:
         recordings = getattr(features, "recordings", None)
         if recordings is None:
-            return [f"utterance {b}" for b in range(n_utterances)]
+            return None
         speakers = [recording.speaker for recording in recordings]
-    if isinstance(speakers, str):
-        return [speakers] * n_utterances
-    found = [str(speaker) for speaker in speakers]
-    if len(found) != n_utterances:
+    listed = [speakers] * len(kept) if isinstance(speakers, str) else [str(speaker) for speaker in speakers]
+    if len(listed) != len(kept):
         raise ParameterError(
-            f"speakers: {len(found)} for {n_utterances} utterances. Give one for each, or one name for all."
+            f"speakers: {len(listed)} for {len(kept)} utterances. Give one for each, or one name for all."
         )
-    return found
+    return [listed[b] for b in np.flatnonzero(kept)]
 
 
-def check_kind(kind: Any) -> str:
-    """Return the kind of transform that is asked for."""
-    return options.one_of("adapt", kind, ("auto", *KINDS))
+def each_alone(kept: NDArray[np.bool_]) -> list[str]:
+    """Return a speaker for each utterance that is kept."""
+    return [f"utterance {b}" for b in np.flatnonzero(kept)]
 
 
-def _chosen(kind: str, n_frames: int, chunks: Sequence[Any]) -> str:
-    """Return the kind of transform for so much speech; a full one has no use for frames with missing values."""
-    wanted = next((own for most, own in AUTO if n_frames <= most), FULL) if kind == "auto" else kind
-    if wanted != FULL or not any(np.isnan(chunk.blocks[NUMBERS]).any() for chunk in chunks):
-        return wanted
-    if kind == FULL:
+def check_options(kind: Any, prior: Any, max_iter: Any) -> None:
+    """Refuse options that mean nothing."""
+    options.one_of("adapt", kind, ("auto", *KINDS))
+    options.whole("max_iter", max_iter)
+    if not options.number("prior", prior) >= 0:
+        raise ParameterError(f"prior={prior!r} is not a number of frames, 0 or more.")
+
+
+def _chosen(kind: str, streams: Sequence[Stream], chunks: Sequence[Any]) -> str:
+    """Return the kind of transform: full if it can be. The prior sees to it that little speech moves little."""
+    if kind not in ("auto", FULL):
+        return kind
+    missing = any(np.isnan(chunk.blocks[NUMBERS]).any() for chunk in chunks)
+    if missing and kind == FULL:
         raise DataError("features have missing values, which a full transform cannot have. Use 'diagonal'.")
-    return DIAGONAL
+    wide = max(len(stream.centre) for stream in streams) > WIDE
+    return DIAGONAL if missing or (wide and kind != FULL) else FULL
 
 
 def _improved(found: _Pass, extra: Sequence[Moments], now: Sequence[Transform]) -> tuple[Transform, ...]:

@@ -35,7 +35,7 @@ from halfseen.families.transcript.sound.files import FILMS, SOUNDS
 
 SILENCE = "sil"
 ODD = 5.0  # surprise above which a transcript is probably wrong
-OF_AUDIO = ("format", "line_length", "lines", "language", "g2p")  # options
+OF_AUDIO = ("format", "line_length", "lines", "language", "g2p", "adapt")  # options
 SHOWN = ("start", "end", "log_probability", "confidence", "start_sd", "end_sd")
 
 
@@ -264,7 +264,8 @@ def _align_audio(model: TranscriptAligner, reading: Mapping[str, Any], request: 
     model, corpus = _spoken(model, reading, request)
     if files is not None:
         files.check(corpus)
-    found = model.set_params(too_short="skip").align(corpus, corpus.transcripts)
+    adapt = request["adapt"] or "auto"
+    found = model.set_params(too_short="skip").align(corpus, corpus.transcripts, adapt=adapt)
     for recording, one in zip(corpus.recordings, found, strict=True):
         if one is None:
             console.note(

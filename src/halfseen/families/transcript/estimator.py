@@ -26,7 +26,16 @@ from halfseen.estimators.table.column_events import check_seen
 from halfseen.estimators.table.column_kinds import named_kinds
 from halfseen.families.transcript import state
 from halfseen.families.transcript.adaptation import (
-    MAX_ITER, PRIOR, Adaptation, Adapter, by_speaker, check_kind, moved, speakers_of)
+    MAX_ITER,
+    PRIOR,
+    Adaptation,
+    Adapter,
+    by_speaker,
+    check_options,
+    each_alone,
+    known_speakers,
+    moved,
+)
 from halfseen.families.transcript.aligner import Aligner, Typical, scored_by
 from halfseen.families.transcript.alignment import Alignment, table_of
 from halfseen.families.transcript.certainty import FRAMES, ROUNDED, Certainty, Residuals, acoustic_scale
@@ -519,7 +528,7 @@ class TranscriptAligner(Estimator):
         groups: Any = None,
         time: Any = None,
         names: Sequence[str] | None = None,
-        adapt: Any = None,
+        adapt: Any = "auto",
         speakers: Any = None,
     ) -> list[Any]:
         """Return the times of all words: an `Alignment` for each utterance, with `words`, `units` and `states`.
@@ -531,14 +540,18 @@ class TranscriptAligner(Estimator):
         ----------
         features, transcripts, lengths, groups, time, names :
             As in `fit`. With too_short="skip" an utterance that is too short has None in the list.
-        adapt, speakers : optional
-            XXX
+        adapt : {"auto", "none", "mean", "diagonal", "full"} or mapping, default "auto"
+            Transform of the features of each speaker, estimated from these utterances before they are aligned: see
+            `adapt`, which also returns such a mapping. "auto" is "none" if no speakers are known. The `adapted` of an
+            alignment says what was done.
+        speakers : list of str or str, optional
+            Speaker of each utterance, or the one of all. By default, as the recordings of an `AudioFolder` know them.
         """
         corpus, layouts, kept = self._opened(features, transcripts, lengths, groups, time, names)
         found: list[Alignment | None] = [None] * len(kept)
         if not kept.any():
             return found
-        by = self._adapted(corpus, layouts, speakers_of(speakers, features, len(kept)), kept, adapt)
+        by = self._adapted(corpus, layouts, known_speakers(speakers, features, kept), adapt)
         for b, aligned in zip(np.flatnonzero(kept).tolist(), self._aligned(corpus, layouts, by), strict=True):
             found[b] = aligned
         with_text = getattr(features, "with_text", None)  # recordings know the text of their words
@@ -558,29 +571,78 @@ class TranscriptAligner(Estimator):
         prior: float = PRIOR,
         max_iter: int = MAX_ITER,
     ) -> dict[str, Adaptation]:
-        """XXX"""
+        """Return the transform of the features of each speaker under which these utterances are most probable.
+
+        x' = A x + b, by EM: the times are hidden, the model stays as it is. `align` takes the result in adapt=, also
+        for other utterances of the same speakers.
+
+        Parameters
+        ----------
+        features, transcripts, lengths, groups, time, names :
+            As in `fit`. Of each speaker, the first five minutes are used (at steps of 10 ms).
+        speakers : list of str or str, optional
+            Speaker of each utterance, or the one of all. By default, as the recordings of an `AudioFolder` know them;
+            other utterances have a speaker each.
+        kind : {"auto", "mean", "diagonal", "full"}, default "auto"
+            "mean": b alone. "diagonal": also a factor for each column. "full": all of A (constrained MLLR). "auto":
+            "full" unless values are missing or there are more than 64 columns.
+        prior : float, default 100
+            Frames that weigh in favour of no change: a short recording changes less.
+        max_iter : int, default 10
+            Passes over the utterances, at most.
+
+        Returns
+        -------
+        dict
+            By speaker an `Adaptation`: `kind`, `n_frames`, `trace` (the objective of each pass; the first is the
+            log-likelihood without a transform) and `gain` (per frame). Called with features, it transforms them.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import halfseen as hs
+        >>> runs = [np.array([20.1, 19.9, 20.0, 5.1, 4.9]), np.array([4.8, 5.2, 20.0, 19.9])]
+        >>> aligner = hs.TranscriptAligner(1).fit(runs, ["heat cool", "cool heat"])
+        >>> found = aligner.adapt([runs[0] + 3.0], ["heat cool"], speakers="oven 2", kind="mean", prior=0.0)
+        >>> (found["oven 2"](runs[0] + 3.0) - runs[0]).round(1).ravel()
+        array([0., 0., 0., 0., 0.])
+        """
         corpus, layouts, kept = self._opened(features, transcripts, lengths, groups, time, names)
-        of = speakers_of(speakers, features, len(kept))
-        return self._transforms(corpus, layouts, [of[b] for b in np.flatnonzero(kept)], kind, prior, max_iter)
+        own = known_speakers(speakers, features, kept) or each_alone(kept)
+        return self._transforms(corpus, layouts, own, kind, prior, max_iter)
 
     def _transforms(
-        self, corpus: Corpus, layouts: Sequence[Layout], speakers: Sequence[str], kind: str, *how: Any
+        self,
+        corpus: Corpus,
+        layouts: Sequence[Layout],
+        speakers: Sequence[str],
+        kind: str,
+        prior: float = PRIOR,
+        max_iter: int = MAX_ITER,
     ) -> dict[str, Adaptation]:
-        adapter = Adapter(self._model, self._params, self._lexicon, self._frames, *how)
+        check_options(kind, prior, max_iter)
+        adapter = Adapter(self._model, self._params, self._lexicon, self._frames, prior, max_iter)
 
         def cut(some: Corpus, graphs: Sequence[Layout]) -> Sequence[Any]:
             return some.chunks(self._schema, graphs, self._lexicon.n_emissions * self._n_mix)
 
-        return by_speaker(adapter, corpus, layouts, speakers, check_kind(kind), cut, self.n_jobs)
+        return by_speaker(adapter, corpus, layouts, speakers, kind, cut, self.n_jobs)
 
     def _adapted(
-        self, corpus: Corpus, layouts: Sequence[Layout], speakers: Sequence[str], kept: Any, adapt: Any
-    ) -> list[Adaptation | None]:
-        of = [speakers[b] for b in np.flatnonzero(kept)]
-        if adapt is None:
-            return [None] * len(of)
-        found = adapt if isinstance(adapt, Mapping) else self._transforms(corpus, layouts, of, adapt)
-        return [found.get(speaker) for speaker in of]
+        self, corpus: Corpus, layouts: Sequence[Layout], speakers: list[str] | None, adapt: Any
+    ) -> list[Adaptation | None] | None:
+        """Return the transform of each utterance, as `align` is asked for; None: there are none."""
+        if adapt is None or (isinstance(adapt, str) and adapt == "none") or (speakers is None and adapt == "auto"):
+            return None
+        if isinstance(adapt, Mapping):
+            if speakers is None:
+                raise ParameterError(
+                    "adapt= has transforms by speaker, but it is not known who speaks: give speakers=."
+                )
+            return [adapt.get(speaker) for speaker in speakers]
+        own = speakers or each_alone(np.ones(len(layouts), dtype=bool))
+        by = self._transforms(corpus, layouts, own, adapt)
+        return [by[speaker] for speaker in own]
 
     def _aligned(
         self, corpus: Corpus, layouts: Sequence[Layout], by: Sequence[Adaptation | None] | None = None
@@ -595,7 +657,9 @@ class TranscriptAligner(Estimator):
             if by is not None:
                 own = by[chunk.first : chunk.first + len(chunk.weight)]
                 chunk = moved(chunk, [None if one is None else one.transforms for one in own])
-            for b, scored in enumerate(scored_by(lambda blocks: score(prepared["emit"], blocks, SOFT), chunk), chunk.first):
+            for b, scored in enumerate(
+                scored_by(lambda blocks: score(prepared["emit"], blocks, SOFT), chunk), chunk.first
+            ):
                 one = aligner(corpus.names[b], layouts[b], scored)
                 if one is None:
                     raise DataError(
