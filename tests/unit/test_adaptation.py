@@ -9,7 +9,9 @@ from scipy.optimize import approx_fprime, minimize
 import halfseen as hs
 from halfseen.errors import DataError, ParameterError
 from halfseen.families.transcript import adaptation
+from halfseen.families.transcript.reestimation import reestimate
 from halfseen.leaves.transforms import KINDS, Transform, gather, maximise, pseudo
+from halfseen.sums import serial
 from tests.strategies import examples
 from tests.unit.test_transcript_aligner import corpus, off
 
@@ -272,3 +274,66 @@ def test_what_cannot_be_done_is_said(data):
     words = hs.TranscriptAligner(1, emission="categorical").fit([np.array([0, 0, 1]), np.array([1, 0])], ["a b", "b a"])
     with pytest.raises(ParameterError, match="no numeric features"):
         words.adapt([np.array([0, 1])], ["a b"])
+
+
+# ---- the model -------------------------------------------------------------------------------------------------------
+
+
+def means(model, seen, said, weight):
+    return np.ravel(model.adapt_model(seen, said, weight=weight, adapt="none").means_)
+
+
+def test_a_model_becomes_that_of_the_recordings_as_far_as_they_weigh(data):
+    X, said, truth, model = data
+    others = [x * [1.0, 0.6] + 1.5 for x in X]
+    light, heavy = means(model, others, said, 1e-6), means(model, others, said, 1e9)
+    np.testing.assert_allclose(heavy, model.means_.ravel(), atol=1e-5)
+    np.testing.assert_allclose(light.reshape(-1, 2), model.means_.reshape(-1, 2) * [1.0, 0.6] + 1.5, atol=0.15)
+    found = model.adapt_model(others, said, adapt="none")
+    assert (off(found.align(others, said), truth) <= 1).mean() > 0.97
+    assert "densities estimated again from 16 utterances" in found.events_[-1]
+    assert found.score(others, said) > model.score(others, said)
+
+
+def test_one_state_is_the_weighted_mean_of_model_and_frames():
+    model = hs.TranscriptAligner.from_params(["a"], [[[[1.0]]]], [[[[2.0]]]])
+    x = np.array([[3.0], [5.0], [4.0]])
+    found = model.adapt_model([x], ["a"], weight=6.0)
+    centre = (6 * 1.0 + x.sum()) / 9
+    assert found.means_.item() == pytest.approx(centre)
+    squares = 6 * (2.0 + (1.0 - centre) ** 2) + ((x - centre) ** 2).sum()
+    assert found.covars_.item() == pytest.approx(squares / 9)
+
+
+@pytest.mark.parametrize("model", [mixed, shared], ids=["mixture", "shared"])
+def test_mixtures_climb_too_and_keep_their_shapes(data, model):
+    X, said, _, _ = data
+    model = model()
+    others = [x + 1.0 for x in X]
+    read, layouts, _ = model._opened(others, said, None, None, None, None)
+    chunks = read.chunks(model._schema, layouts, 10)
+    done = reestimate(model._model, model._params, chunks, int(read.lengths.sum()), 5.0, 8, serial)
+    assert (np.diff(done.trace) >= -1e-9 * np.abs(done.trace[:-1])).all()
+    assert done.trace[-1] > done.trace[0] + 10
+    heavy = reestimate(model._model, model._params, chunks, 1, 1e12, 2, serial)
+    for one, other in zip(_arrays(heavy.params["emit"]), _arrays(model._params["emit"]), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+def _arrays(params):
+    if isinstance(params, dict):
+        return [array for name in sorted(params) for array in _arrays(params[name])]
+    return [np.asarray(array) for array in (params if isinstance(params, tuple) else [params])]
+
+
+def test_models_are_adapted_to_transformed_features_and_saved(data, tmp_path):
+    X, said, truth, model = data
+    others = [x @ TURN.T + 1.0 for x in X]
+    found = model.adapt_model(others, said, speakers="one")
+    aligned = found.align(others, said, speakers="one")
+    assert (off(aligned, truth) <= 1).mean() > 0.97
+    hs.save(found, tmp_path / "own.halfseen")
+    again = hs.load(tmp_path / "own.halfseen").align(others, said, speakers="one")
+    assert [one.loglik for one in again] == [one.loglik for one in aligned]
+    with pytest.raises(ParameterError, match="weight=0 is not a number of frames above 0"):
+        model.adapt_model(X, said, weight=0)

@@ -236,6 +236,12 @@ def moved(chunk: SequenceChunk, transforms: Sequence[Sequence[Transform] | None]
     return replace(chunk, blocks=there)
 
 
+def moved_as(chunk: SequenceChunk, by: Sequence[Adaptation | None]) -> SequenceChunk:
+    """Return a chunk with features transformed, given the transform of each utterance of all chunks."""
+    own = by[chunk.first : chunk.first + len(chunk.weight)]
+    return moved(chunk, [None if one is None else one.transforms for one in own])
+
+
 def transformed(x: Floats, transforms: Sequence[Transform]) -> Floats:
     """Return features, (T, D), transformed stream by stream."""
     parts, first = [], 0

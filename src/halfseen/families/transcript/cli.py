@@ -265,7 +265,10 @@ def _align_audio(model: TranscriptAligner, reading: Mapping[str, Any], request: 
     if files is not None:
         files.check(corpus)
     adapt = request["adapt"] or "auto"
-    found = model.set_params(too_short="skip").align(corpus, corpus.transcripts, adapt=adapt)
+    model.set_params(too_short="skip")
+    if adapt == "model":
+        model, adapt = model.adapt_model(corpus, corpus.transcripts), "auto"
+    found = model.align(corpus, corpus.transcripts, adapt=adapt)
     for recording, one in zip(corpus.recordings, found, strict=True):
         if one is None:
             console.note(

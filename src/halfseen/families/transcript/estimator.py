@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -16,6 +18,7 @@ from halfseen.data import Schema, SequenceChunk, Source, frame_from_dict, read
 from halfseen.engine.loop.model import Model, Reduced
 from halfseen.engine.loop.search import Search, fit
 from halfseen.engine.tables.mixture import Mixture
+from halfseen.engine.tables.preprocess import Later
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import convergence, options
 from halfseen.estimators.base import Estimator
@@ -34,13 +37,14 @@ from halfseen.families.transcript.adaptation import (
     check_options,
     each_alone,
     known_speakers,
-    moved,
+    moved_as,
 )
 from halfseen.families.transcript.aligner import Aligner, Typical, scored_by
 from halfseen.families.transcript.alignment import Alignment, table_of
 from halfseen.families.transcript.certainty import FRAMES, ROUNDED, Certainty, Residuals, acoustic_scale
 from halfseen.families.transcript.from_params import Given, built, with_dictionary
 from halfseen.families.transcript.lexicon import Layout, Lexicon, read_pronunciations
+from halfseen.families.transcript.reestimation import WEIGHT, adapted_message, reestimate
 from halfseen.families.transcript.sharing import Sharing
 from halfseen.families.transcript.utterances import Corpus, is_lazy, read_corpus, short_utterances_message, too_short
 from halfseen.kinds.records import Prior
@@ -604,12 +608,69 @@ class TranscriptAligner(Estimator):
         >>> runs = [np.array([20.1, 19.9, 20.0, 5.1, 4.9]), np.array([4.8, 5.2, 20.0, 19.9])]
         >>> aligner = hs.TranscriptAligner(1).fit(runs, ["heat cool", "cool heat"])
         >>> found = aligner.adapt([runs[0] + 3.0], ["heat cool"], speakers="oven 2", kind="mean", prior=0.0)
-        >>> (found["oven 2"](runs[0] + 3.0) - runs[0]).round(1).ravel()
-        array([0., 0., 0., 0., 0.])
+        >>> found["oven 2"].transforms[0].offset.round(1)
+        array([-3.])
         """
         corpus, layouts, kept = self._opened(features, transcripts, lengths, groups, time, names)
         own = known_speakers(speakers, features, kept) or each_alone(kept)
         return self._transforms(corpus, layouts, own, kind, prior, max_iter)
+
+    def adapt_model(
+        self,
+        features: Any,
+        transcripts: Any,
+        *,
+        lengths: ArrayLike | None = None,
+        groups: Any = None,
+        time: Any = None,
+        names: Sequence[str] | None = None,
+        speakers: Any = None,
+        adapt: Any = "auto",
+        weight: float = WEIGHT,
+        max_iter: int = MAX_ITER,
+    ) -> Self:
+        """Return a copy whose densities are estimated again from these utterances, by a few passes of EM.
+
+        The model is the prior (maximum a posteriori): a state that the utterances have less often than `weight` stays
+        near what it was. Durations and pronunciations stay as they are, and so does what `surprise` compares with.
+
+        Parameters
+        ----------
+        features, transcripts, lengths, groups, time, names, speakers :
+            As in `adapt`.
+        adapt : {"auto", "none", "mean", "diagonal", "full"} or mapping, default "auto"
+            Transform the features of each speaker first, as `align` does; `align` does so too with the copy.
+        weight : float, default 20
+            Frames that the densities of a state count for.
+        max_iter : int, default 10
+            Passes over the utterances, at most.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import halfseen as hs
+        >>> oven = hs.TranscriptAligner.from_params(["heat", "cool"], [[[[20.0]]], [[[5.0]]]], [[[[1.0]]], [[[1.0]]]])
+        >>> own = oven.adapt_model([[[23.3], [22.6], [23.1], [5.2]]], ["heat cool"], weight=1.0)
+        >>> own.means_.ravel().round(2)
+        array([22.25,  5.1 ])
+        """
+        options.whole("max_iter", max_iter)
+        if not options.number("weight", weight) > 0:
+            raise ParameterError(f"weight={weight!r} is not a number of frames above 0.")
+        corpus, layouts, kept = self._opened(features, transcripts, lengths, groups, time, names)
+        if not kept.any():
+            raise DataError("features: no utterance is long enough for its transcript.")
+        by = self._adapted(corpus, layouts, known_speakers(speakers, features, kept), adapt)
+        chunks = corpus.chunks(self._schema, layouts, self._lexicon.n_emissions * self._n_mix)
+        if by is not None:
+            chunks = Later(chunks, partial(moved_as, by=by))
+        with runner(self.n_jobs, len(chunks)) as run:
+            size = int(corpus.lengths.sum())
+            done = reestimate(self._model, self._params, chunks, size, float(weight), max_iter, run)
+        found = copy.copy(self)
+        found._params = done.params
+        found.events_ = [*self.events_, adapted_message(len(layouts), size, done.trace)]
+        return found
 
     def _transforms(
         self,
@@ -655,8 +716,7 @@ class TranscriptAligner(Estimator):
         def align(prepared: Any, chunk: SequenceChunk) -> list[Alignment]:
             found = []
             if by is not None:
-                own = by[chunk.first : chunk.first + len(chunk.weight)]
-                chunk = moved(chunk, [None if one is None else one.transforms for one in own])
+                chunk = moved_as(chunk, by)
             for b, scored in enumerate(
                 scored_by(lambda blocks: score(prepared["emit"], blocks, SOFT), chunk), chunk.first
             ):
