@@ -12,6 +12,9 @@ from halfseen.families.transcript import adaptation
 from halfseen.families.transcript.reestimation import reestimate
 from halfseen.leaves.transforms import KINDS, Transform, gather, maximise, pseudo
 from halfseen.sums import serial
+from tests.app.test_command_line import halfseen
+from tests.sounds import WORDS
+from tests.sounds import corpus as sounds
 from tests.strategies import examples
 from tests.unit.test_transcript_aligner import corpus, off
 
@@ -337,3 +340,30 @@ def test_models_are_adapted_to_transformed_features_and_saved(data, tmp_path):
     assert [one.loglik for one in again] == [one.loglik for one in aligned]
     with pytest.raises(ParameterError, match="weight=0 is not a number of frames above 0"):
         model.adapt_model(X, said, weight=0)
+
+
+# ---- recordings ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.thorough
+def test_recordings_are_adapted_by_their_folders_and_the_command_line_says_so(tmp_path):
+    sounds(tmp_path / "corpus", 6, speakers=("ann", "ben"))
+    (tmp_path / "words.dict").write_text("".join(f"{word}\t{units}\n" for word, units in WORDS.items()))
+    how = ("--model", "transcript", "--dictionary", tmp_path / "words.dict", "--states", 2)
+    halfseen("fit", tmp_path / "corpus", *how, "-o", tmp_path / "m.halfseen")
+    model = hs.load(tmp_path / "m.halfseen")
+    heard = hs.AudioFolder(tmp_path / "corpus", words=set(WORDS))
+    found = model.align(heard, heard.transcripts)
+    by = {}
+    for recording, one in zip(heard.recordings, found, strict=True):
+        by.setdefault(recording.speaker, one.adapted)
+        assert one.adapted is by[recording.speaker]
+    assert set(by) == {"ann", "ben"}
+    assert all(one.adapted is None for one in model.align(list(heard), heard.transcripts))
+    align = ("align", tmp_path / "m.halfseen", tmp_path / "corpus")
+    assert "features of 2 speakers transformed (full)" in halfseen(*align).stderr
+    assert "features of 2 speakers transformed (mean)" in halfseen(*align, "--adapt", "mean").stderr
+    assert "transformed" not in halfseen(*align, "--adapt", "none").stderr
+    assert "densities estimated again from 6 utterances" in halfseen(*align, "--adapt", "model").stderr
+    refused = halfseen(*align, "--adapt", "loud", code=2)
+    assert "--adapt 'loud' is not one of 'auto', 'none', 'mean', 'diagonal', 'full'" in refused.stderr

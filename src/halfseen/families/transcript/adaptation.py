@@ -31,6 +31,7 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import DataError, ObjectiveFell, ParameterError
 from halfseen.estimators import options
 from halfseen.families.transcript.aligner import scored_by
+from halfseen.families.transcript.alignment import Alignment
 from halfseen.families.transcript.bands import BLOCK, LONG, best_inside, coarse
 from halfseen.families.transcript.chunks import TranscriptSteps
 from halfseen.families.transcript.lexicon import Layout, Lexicon
@@ -289,6 +290,18 @@ def known_speakers(speakers: Any, features: Any, kept: NDArray[np.bool_]) -> lis
     return [listed[b] for b in np.flatnonzero(kept)]
 
 
+def adapted_summary(alignments: Sequence[Alignment | None]) -> str | None:
+    """Return a sentence about the transforms of some alignments; None: there are none."""
+    adapted = [one.adapted for one in alignments if one is not None and one.adapted is not None]
+    by = list({id(found): found for found in adapted}.values())
+    if not by:
+        return None
+    gain = sum(found.trace[-1] - found.trace[0] for found in by) / sum(found.n_frames for found in by)
+    kinds = " and ".join(kind for kind in KINDS if any(found.kind == kind for found in by))
+    speakers = "1 speaker" if len(by) == 1 else f"{len(by)} speakers"
+    return f"features of {speakers} transformed ({kinds}): log-likelihood + {gain:.3g} per frame; --adapt none does not"
+
+
 def each_alone(kept: NDArray[np.bool_]) -> list[str]:
     """Return a speaker for each utterance that is kept."""
     return [f"utterance {b}" for b in np.flatnonzero(kept)]
@@ -296,7 +309,7 @@ def each_alone(kept: NDArray[np.bool_]) -> list[str]:
 
 def check_options(kind: Any, prior: Any, max_iter: Any) -> None:
     """Refuse options that mean nothing."""
-    options.one_of("adapt", kind, ("auto", *KINDS))
+    options.one_of("kind", kind, ("auto", *KINDS))
     options.whole("max_iter", max_iter)
     if not options.number("prior", prior) >= 0:
         raise ParameterError(f"prior={prior!r} is not a number of frames, 0 or more.")

@@ -51,6 +51,7 @@ from halfseen.kinds.records import Prior
 from halfseen.leaves import Cells, Leaf, Product
 from halfseen.leaves.leaf import NO_MASS, Floats, frozen, map_arrays
 from halfseen.leaves.limits import Params
+from halfseen.leaves.transforms import KINDS
 from halfseen.registry import kinds
 from halfseen.runners import runner
 from halfseen.seeds import child, seed_of
@@ -701,6 +702,7 @@ class TranscriptAligner(Estimator):
                     "adapt= has transforms by speaker, but it is not known who speaks: give speakers=."
                 )
             return [adapt.get(speaker) for speaker in speakers]
+        options.one_of("adapt", adapt, ("auto", "none", *KINDS))
         own = speakers or each_alone(np.ones(len(layouts), dtype=bool))
         by = self._transforms(corpus, layouts, own, adapt)
         return [by[speaker] for speaker in own]
