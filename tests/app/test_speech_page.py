@@ -184,7 +184,7 @@ def test_doubtful_places_play_from_their_table(browser, page, width, dark):
     wait(browser, f"{audio}.paused && {audio}.currentTime >= {end}")
     assert browser.run(f"{audio}.played.start(0)") == pytest.approx(float(start), abs=0.02)
     name = browser.run("document.querySelector('.plays button').getAttribute('aria-label')")
-    assert re.fullmatch(r"Play \S+ in u\d\d, \d\.\d\d s", name)
+    assert re.fullmatch(r"Play \S+ in ann/u\d\d, \d\.\d\d s", name)
     copied = browser.run("document.querySelector('#look .tools a').href")
     assert "Play" not in copied
     assert browser.problems == []
