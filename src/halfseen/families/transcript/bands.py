@@ -119,7 +119,8 @@ def best_inside(layout: Layout, moves: Floats, scored: Scored, about: Coarse) ->
     """Return the best path, which is within its band everywhere, and the band."""
     graph, reach = layout.graph, np.full(len(about.word), REACH)
     before, after = (beside[layout.piece_of] for beside in _words_beside(layout))
-    for widened in range(64):
+    widened = 0
+    while True:
         words = about.words(reach)
         band = words.nodes(layout)
         way = best(graph, moves, scored, band)
@@ -135,6 +136,7 @@ def best_inside(layout: Layout, moves: Floats, scored: Scored, about: Coarse) ->
         else:  # there is no path: the words must go faster somewhere than the band lets them
             touched = np.arange(len(reach))
         reach = _wider(reach, touched)
+        widened += 1
     return way, words, Band(graph.n_nodes, float((band[:, 1] - band[:, 0]).mean()), widened)
 
 
@@ -157,4 +159,4 @@ def _wider(reach: Ints, touched: Ints) -> Ints:
     np.add.at(change, np.maximum(touched - reach[touched], 0), 1)
     np.add.at(change, np.minimum(touched + reach[touched] + 1, last), -1)
     near = np.cumsum(change[:-1]) > 0
-    return np.where(near, 2 * reach, reach)
+    return np.where(near, np.minimum(2 * reach, last), reach)

@@ -25,12 +25,14 @@ from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table.column_events import check_seen
 from halfseen.estimators.table.column_kinds import named_kinds
 from halfseen.families.transcript import state
-from halfseen.families.transcript.aligner import Aligner, Typical, scored_by
-from halfseen.families.transcript.alignment import Alignment, table_of
+from halfseen.families.transcript.aligner import Aligner, Typicals, scored_by
+from halfseen.families.transcript.alignment import TIERS, Alignment, table_of
 from halfseen.families.transcript.certainty import FRAMES, ROUNDED, Certainty, Residuals, acoustic_scale
+from halfseen.families.transcript.departures import Background, Departures
 from halfseen.families.transcript.from_params import Given, built, with_dictionary
 from halfseen.families.transcript.lexicon import Layout, Lexicon, read_pronunciations
 from halfseen.families.transcript.sharing import Sharing
+from halfseen.families.transcript.surprise import Typical, typical_words
 from halfseen.families.transcript.utterances import Corpus, is_lazy, read_corpus, short_utterances_message, too_short
 from halfseen.kinds.records import Prior
 from halfseen.leaves import Cells, Leaf, Product
@@ -41,6 +43,7 @@ from halfseen.runners import runner
 from halfseen.seeds import child, seed_of
 from halfseen.structures.independent import Independent
 from halfseen.structures.transcript import LeftRight, best
+from halfseen.structures.transcript_passes import Scored
 
 log = logging.getLogger("halfseen")
 
@@ -296,6 +299,7 @@ class TranscriptAligner(Estimator):
             self._publish(stages, corpus)
             logliks = self._logliks(run, chunks)
             self._certainty = self._measured(hasattr(features, "step"), layouts, chunks)
+        self._typical_words = self._measured_words(layouts, chunks)
         seen = corpus.weight > 0  # what was left out may be impossible
         self.loglik_ = float(corpus.weight[seen] @ logliks[seen])
         self._typical = Typical.of((logliks / corpus.lengths)[seen])
@@ -483,6 +487,12 @@ class TranscriptAligner(Estimator):
                 if seen >= FRAMES:
                     return
 
+    def _measured_words(self, layouts: Sequence[Layout], chunks: Sequence[Any]) -> Typical:
+        """Return the typical fit of the words of the training data."""
+        prepared = self._model.prepare(self._params)
+        pairs = ((layouts[b], scored) for chunk in chunks for b, scored in self._utterances(prepared, chunk))
+        return typical_words(prepared["moves"][0], Background(self._frames), pairs)
+
     @property
     def acoustic_scale_(self) -> float:
         """Factor of the scores in the posterior of `align`."""
@@ -517,6 +527,8 @@ class TranscriptAligner(Estimator):
         groups: Any = None,
         time: Any = None,
         names: Sequence[str] | None = None,
+        left_out: float | None = None,
+        inserted: float | None = None,
     ) -> list[Any]:
         """Return the times of all words: an `Alignment` for each utterance, with `words`, `units` and `states`.
 
@@ -527,8 +539,15 @@ class TranscriptAligner(Estimator):
         ----------
         features, transcripts, lengths, groups, time, names :
             As in `fit`. With too_short="skip" an utterance that is too short has None in the list.
+        left_out : float, optional
+            Probability that a word of the transcript was not spoken, such as 0.01; at most 20 in a row. Those that were
+            not are in `Alignment.left_out`. By default every word is spoken.
+        inserted : float, optional
+            Probability that between two words, or at an end, something is said that is not in the transcript. It is in
+            `Alignment.inserted`. By default there is nothing but pauses.
         """
-        corpus, layouts, kept = self._opened(features, transcripts, lengths, groups, time, names)
+        allowed = Departures.read(left_out, inserted)
+        corpus, layouts, kept = self._opened(features, transcripts, lengths, groups, time, names, allowed=allowed)
         found: list[Alignment | None] = [None] * len(kept)
         if not kept.any():
             return found
@@ -539,13 +558,12 @@ class TranscriptAligner(Estimator):
 
     def _aligned(self, corpus: Corpus, layouts: Sequence[Layout]) -> list[Alignment]:
         moves = self._model.prepare(self._params)["moves"][0]
-        aligner = Aligner(self._lexicon, moves, float(self.step), self._typical, self._certainty)
-
-        score = self._model.leaves["emit"].score
+        typical = Typicals(self._typical, self._typical_words)
+        aligner = Aligner(self._lexicon, moves, float(self.step), typical, self._certainty, self._frames)
 
         def align(prepared: Any, chunk: SequenceChunk) -> list[Alignment]:
             found = []
-            for b, scored in enumerate(scored_by(lambda blocks: score(prepared["emit"], blocks, SOFT), chunk), chunk.first):
+            for b, scored in self._utterances(prepared, chunk):
                 one = aligner(corpus.names[b], layouts[b], scored)
                 if one is None:
                     raise DataError(
@@ -558,6 +576,11 @@ class TranscriptAligner(Estimator):
         chunks = corpus.chunks(self._schema, layouts, self._lexicon.n_emissions * self._n_mix)
         with runner(self.n_jobs, len(chunks)) as run:
             return [one for part in self._over(run, chunks, align) for one in part]
+
+    def _utterances(self, prepared: Any, chunk: SequenceChunk) -> Iterator[tuple[int, Scored]]:
+        """Return the number and the scores of each utterance of a chunk."""
+        emit = self._model.leaves["emit"]
+        return enumerate(scored_by(lambda blocks: emit.score(prepared["emit"], blocks, SOFT), chunk), chunk.first)
 
     def _scores(self, prepared: Any, chunk: SequenceChunk) -> Floats:
         return self._model.leaves["emit"].score(prepared["emit"], chunk.blocks, SOFT)
@@ -609,6 +632,7 @@ class TranscriptAligner(Estimator):
         time: Any,
         names: Any,
         short: str | None = None,
+        allowed: Departures | None = None,
     ) -> tuple[Corpus, list[Layout], Any]:
         """Read utterances for a fitted model; return those that are long enough, and which they are."""
         check_is_fitted(self)
@@ -623,7 +647,7 @@ class TranscriptAligner(Estimator):
         if unknown_words:
             raise DataError(_unknown_words_message(unknown_words, corpus, "not seen in training", CORRECT))
         _check_empty_transcripts(corpus, self._lexicon.silence, "fit with silence=")
-        layouts = [self._lexicon.layout(words) for words in corpus.transcripts]
+        layouts = [self._lexicon.layout(words, allowed) for words in corpus.transcripts]
         low = too_short(corpus, layouts)
         if low and (short or self.too_short) == "raise":
             raise DataError(short_utterances_message(corpus, layouts, low, self.states_per_unit))
@@ -737,10 +761,13 @@ class TranscriptAligner(Estimator):
         return emit["gaussian"]
 
     def to_frame(self, alignments: Sequence[Any] | None = None, level: str = "words") -> Any:
-        """Return a table: of the units, or of the "words", "units" or "states" of alignments."""
+        """Return a table of the units, or of alignments.
+
+        `level` is "words", "units", "states", "left_out" or "inserted".
+        """
         check_is_fitted(self)
         if alignments is not None:
-            options.one_of("level", level, ("words", "units", "states"))
+            options.one_of("level", level, TIERS)
             return table_of([found for found in alignments if found is not None], level, self._template)
         frames = self._by_unit(self._frames).sum(axis=1)
         table = {
