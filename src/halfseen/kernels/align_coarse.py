@@ -30,6 +30,8 @@ def align_free(
     It begins with a unit, and ends anywhere.
     """
     n_frames, size = scores.shape
+    if n_frames == 0:
+        return 0.0
     first, last = np.arange(0, size, n_states), np.arange(n_states - 1, size, n_states)
     moved, left = np.zeros((n_frames, size), dtype=bool), np.zeros(n_frames, dtype=np.int64)
     value = np.full(size, -np.inf)
@@ -42,12 +44,11 @@ def align_free(
         stayed = value + logs[:, 0]
         moved[t] = come > stayed
         value = np.where(moved[t], come, stayed) + scores[t]
-    if n_frames:
-        states[-1] = np.argmax(value)
+    states[-1] = np.argmax(value)
     for t in range(n_frames - 1, 0, -1):
         e = int(states[t])
         states[t - 1] = e if not moved[t, e] else left[t] if e % n_states == 0 else e - 1
-    return float(value.max()) if n_frames else 0.0
+    return float(value.max())
 
 
 def align_match(

@@ -73,8 +73,9 @@ class Coarse:
     def words(self, reach: Ints) -> Words:
         """Return the words within so many segments of each, (N,), and one more."""
         at, last = np.arange(len(reach)), len(reach) - 1
-        low, high = self.word[np.maximum(at - reach, 0)] - 1, self.word[np.minimum(at + reach, last)] + 1
-        low[0], high[last] = 0, self.n_words - 1  # it begins with the first word and ends with the last
+        first, final = self.word.copy(), self.word.copy()
+        first[0], final[last] = 0, self.n_words - 1  # whatever the coarse pass left out at the ends
+        low, high = first[np.maximum(at - reach, 0)] - 1, final[np.minimum(at + reach, last)] + 1
         low, high = np.minimum.accumulate(low[::-1])[::-1], np.maximum.accumulate(high)
         low, high = np.clip(low, 0, self.n_words - 1), np.clip(high, 0, self.n_words - 1)
         return Words(low[self.segment], high[self.segment])
