@@ -8,7 +8,14 @@ from scipy.special import logsumexp
 
 import halfseen as hs
 from halfseen.errors import ParameterError
-from halfseen.families.transcript.departures import MOST_LEFT_OUT, OTHER, Background, Departures, filler_leaves
+from halfseen.families.transcript.departures import (
+    MOST_LEFT_OUT,
+    OTHER,
+    OUTLIERS,
+    Background,
+    Departures,
+    filler_leaves,
+)
 from halfseen.families.transcript.lexicon import Lexicon
 from halfseen.structures.transcript import best, evidence, posterior
 from halfseen.structures.transcript_passes import Scored
@@ -99,6 +106,22 @@ def test_the_fillers_density_is_that_of_all_states():
     assert Background(frames).log_density(np.full((1, 6), -np.inf)).tolist() == [-np.inf]
     # units of two states that last 5 and 10 frames, seen 4 and 2 times: a filler lasts as long as four of them
     assert filler_leaves(np.array([0.4, 0.4, 0.2, 0.2]), np.array([9.5, 9.5, 9.5, 9.5]), 2) == pytest.approx(6 / 160)
+
+
+def test_a_share_of_the_frames_of_a_state_may_be_anything():
+    """So that no frame speaks against a word by more than the log of that share."""
+    rng, background = np.random.default_rng(0), Background(np.array([3.0, 1.0, 5.0]))
+    scores = 40 * rng.normal(size=(50, 3))
+    filled = background.beside(Scored.of(scores), OUTLIERS).rows(0, 50)
+    own = background.log_density(scores)
+    np.testing.assert_array_equal(filled[:, 3], own)
+    expected = (1 - OUTLIERS) * np.exp(scores - own[:, None]) + OUTLIERS
+    np.testing.assert_allclose(filled[:, :3] - own[:, None], np.log(expected), rtol=1e-12, atol=1e-12)
+    states = rng.integers(0, 4, 50)
+    margins = (filled - own[:, None])[np.arange(50), states]
+    for block in (7, 4096):
+        np.testing.assert_allclose(background.margins(Scored.of(scores), states, block), margins, atol=1e-12)
+    assert margins.min() == pytest.approx(np.log(OUTLIERS), rel=1e-3)
 
 
 def test_no_more_than_some_words_in_a_row_are_left_out():

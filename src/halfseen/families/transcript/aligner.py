@@ -13,7 +13,7 @@ from halfseen.families.transcript import bands
 from halfseen.families.transcript.alignment import Alignment, Band, Segment
 from halfseen.families.transcript.bands import Words, words_beside
 from halfseen.families.transcript.certainty import Certainty
-from halfseen.families.transcript.departures import OTHER, Background, filler_leaves
+from halfseen.families.transcript.departures import OTHER, OUTLIERS, Background, filler_leaves
 from halfseen.families.transcript.lexicon import Layout, Lexicon
 from halfseen.families.transcript.surprise import Typical, units_of, word_fits, word_surprises
 from halfseen.leaves.leaf import Floats
@@ -119,7 +119,7 @@ class Aligner:
     def _passes(self, layout: Layout, scored: Scored) -> Found | None:
         """Return what all passes over an utterance give; None: it is impossible."""
         moves = self._moves(layout)
-        filled = self.background.beside(scored) if layout.has_fillers else scored
+        filled = scored if layout.departures is None else self.background.beside(scored, OUTLIERS)
         way, words, band = self._best(layout, moves, scored, filled)
         if not way.log_joint > -np.inf:
             return None
@@ -290,7 +290,7 @@ def _as_the_model_has_it(layout: Layout, way: Way, moves: Moves) -> Way:
     """Return a path with its log-probability under the model: it may have been found by other ones of moves."""
     if moves.best is moves.plain:
         return way
-    change = (layout.graph.logs(moves.plain) - layout.graph.logs(moves.best))[way.arcs]
+    change = layout.graph.logs(moves.plain)[way.arcs] - layout.graph.logs(moves.best)[way.arcs]
     by_frame = way.log_probability + change[:-1]
     by_frame[-1:] += change[-1]
     return way._replace(log_probability=by_frame, log_joint=way.log_joint + float(change.sum()))

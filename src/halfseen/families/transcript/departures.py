@@ -4,9 +4,12 @@ Each word of the transcript is spoken with probability 1 - left_out; otherwise i
 In each gap, after the optional pause, something that is not in the transcript is said with probability `inserted`: a
 *filler*, one state whose density is that of all states together, and after it another optional pause may follow.
 
-    p(x | filler) = sum_e w_e p(x | state e),      w_e = (frames_e + 1) / sum_e' (frames_e' + 1)
+    p(x | filler)    = sum_e w_e p(x | state e),      w_e = (frames_e + 1) / sum_e' (frames_e' + 1)
+    p'(x | state e)  = (1 - OUTLIERS) p(x | state e) + OUTLIERS p(x | filler)
 
 `frames_e` is the expected number of training frames of a state. The filler lasts as long as `LASTS` units on average.
+States have the densities p' where departures are allowed: a frame speaks against a word by log(1 / OUTLIERS) at most,
+so that a phone that is not as in the dictionary does not make a word one that was left out.
 
 In the posterior of `align` scores count by the acoustic scale kappa (see `certainty`), and these two probabilities as
 they are: they are prior knowledge and no sum over frames. The best path is that of the same posterior.
@@ -25,6 +28,7 @@ from halfseen.leaves.leaf import Floats
 from halfseen.structures.transcript_passes import Scored
 
 OTHER = "<other>"  # the name of what is not in the transcript
+OUTLIERS = 0.01  # share of the frames of a state that may be anything, so that no single phone decides
 LASTS = 4  # units: a short word
 MOST_LEFT_OUT = 20  # words in a row that can be left out
 
@@ -82,23 +86,27 @@ class Background:
         with np.errstate(divide="ignore"):
             return np.asarray(finite + np.log(np.exp(weighted - finite[:, None]).sum(axis=1)))
 
-    def beside(self, scored: Scored) -> Scored:
-        """Return scores with one more column: the filler's."""
+    def beside(self, scored: Scored, outliers: float = 0.0) -> Scored:
+        """Return scores with one more column, the filler's; this share of the frames of a state are as the filler's."""
 
         def rows(first: int, last: int) -> Floats:
             scores = scored.rows(first, last)
-            return np.concatenate([scores, self.log_density(scores)[:, None]], axis=1)
+            own = self.log_density(scores)[:, None]
+            if outliers > 0:
+                scores = np.logaddexp(scores + np.log1p(-outliers), own + np.log(outliers))
+            return np.concatenate([scores, own], axis=1)
 
         return Scored(scored.n_frames, rows)
 
     def margins(self, scored: Scored, states: NDArray[np.int64], block: int = 4096) -> Floats:
-        """Return log p(x_t | states[t]) - log p(x_t | any state) of each frame, (T,); a filler has 0."""
+        """Return log p'(x_t | states[t]) - log p(x_t | any state) of each frame, (T,); a filler has 0."""
         found = np.zeros(scored.n_frames)
         for first in range(0, scored.n_frames, block):
             last = min(first + block, scored.n_frames)
             scores, own = scored.rows(first, last), states[first:last]
             at = np.flatnonzero(own < len(self.log_weights))
-            found[first + at] = scores[at, own[at]] - self.log_density(scores)[at]
+            ratio = scores[at, own[at]] - self.log_density(scores)[at]
+            found[first + at] = np.logaddexp(np.log1p(-OUTLIERS) + ratio, np.log(OUTLIERS))
         return found
 
 

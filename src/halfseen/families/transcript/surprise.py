@@ -2,11 +2,12 @@
 
 The fit of a word is the mean over its units, on the best path, of
 
-    mean over the frames of the unit of   log p(x_t | state_t) - log p(x_t | any state)
+    mean over the frames of the unit of   log p'(x_t | state_t) - log p(x_t | filler)
 
-with the density of all states together (`Background`): what is said there speaks for the word, or against it. In the
-mean over units a wrong phone counts as much as a long right one. The *surprise* of a word is how far its fit is below
-that of the training words, in robust standard deviations. Where a recording with enough words fits worse as a whole, as
+with the density of all states together, and those of states with a share of outliers (see `departures`): what is said
+there speaks for the word, or against it. In the mean over units a wrong phone counts as much as a long right one. The
+*surprise* of a word is how far its fit is below that of the training words, in robust standard deviations.
+Where a recording with enough words fits worse as a whole, as
 that of another voice, its words are compared with each other: its own median and spread stand for those of the training
 words.
 """
@@ -26,7 +27,7 @@ from halfseen.structures.transcript_passes import Scored
 
 FRAMES = 20_000  # of the training data from which the typical fit of words is estimated
 MANY = 8  # values needed to estimate their median and spread
-DOUBTFUL = 6.0  # surprise of a word above which it is marked
+DOUBTFUL = 4.0  # surprise of a word above which it is marked
 
 
 class Typical(NamedTuple):
