@@ -147,7 +147,7 @@ def test_a_word_that_was_left_out_is_passed_over(fitted):
     assert [(part.start, part.end) for part in found.words] == ends
     [missing] = found.left_out
     assert (missing.name, missing.word, missing.start, missing.end) == ("b", 1, ends[0][1], ends[0][1])
-    assert missing.spoken < 0.01
+    assert missing.spoken < 0.05
     assert missing.confidence == pytest.approx(1 - missing.spoken)
     assert all(part.spoken > 0.99 for part in found.words)
     assert "left_out" in found.to_dict()

@@ -27,6 +27,7 @@ from halfseen.structures.transcript_passes import Scored
 
 FRAMES = 20_000  # of the training data from which the typical fit of words is estimated
 MANY = 8  # values needed to estimate their median and spread
+LEAST_SPREAD = 0.5  # of fits, in nats per frame: where units are clearly apart, smaller differences mean nothing
 DOUBTFUL = 4.0  # surprise of a word above which it is marked
 
 
@@ -59,7 +60,7 @@ class Typical(NamedTuple):
         if len(own) < MANY:
             return self
         found = Typical.of(own)
-        if self.spread <= 0:
+        if self == Typical():
             return found
         return Typical(min(self.centre, found.centre), max(self.spread, found.spread))
 
@@ -76,8 +77,11 @@ def word_fits(layout: Layout, units: Sequence[tuple[int, int, int]], margins: Fl
 
 
 def word_surprises(fits: dict[int, float], typical: Typical) -> dict[int, float]:
-    """Return the surprise of each word of an utterance."""
+    """Return the surprise of each word of an utterance; 0 where nothing is known of other words."""
     about = typical.beside(np.array(list(fits.values())))
+    if about == Typical():
+        return dict.fromkeys(fits, 0.0)
+    about = about._replace(spread=max(about.spread, LEAST_SPREAD))
     return {word: about.surprise(fit) for word, fit in fits.items()}
 
 
