@@ -78,5 +78,6 @@ def test_what_the_transcript_lacks_is_noted_and_an_interval_of_the_words(speech,
 
 def test_what_is_no_probability_is_told(speech, tmp_path):
     folder, model = speech
+    (folder / "talk.txt").write_text("ab")
     files = (folder / "talk.wav", folder / "talk.txt", "-o", tmp_path / "t.json")
     assert "--left-out 2.0 is not a probability" in halfseen("align", model, *files, "--left-out", 2, code=2).stderr

@@ -30,7 +30,8 @@ from halfseen.structures.transcript_passes import Scored
 OTHER = "<other>"  # the name of what is not in the transcript
 OUTLIERS = 0.01  # share of the frames of a state that may be anything, so that no single phone decides
 LASTS = 4  # units: a short word
-MOST_LEFT_OUT = 20  # words in a row that can be left out
+MOST_LEFT_OUT, LEAST_LEFT_OUT = 20, 3  # words in a row that can be left out, of short and of long transcripts
+PASSES = 100_000  # ways past words in a graph: more would need gigabytes
 
 
 class Rows(NamedTuple):
@@ -108,6 +109,17 @@ class Background:
             ratio = scores[at, own[at]] - self.log_density(scores)[at]
             found[first + at] = np.logaddexp(np.log1p(-OUTLIERS) + ratio, np.log(OUTLIERS))
         return found
+
+
+def most_left_out(n_words: int) -> int:
+    """Return how many words in a row can be left out of a transcript of so many.
+
+    Examples
+    --------
+    >>> most_left_out(300), most_left_out(10_000), most_left_out(100_000)
+    (20, 10, 3)
+    """
+    return max(LEAST_LEFT_OUT, min(MOST_LEFT_OUT, PASSES // max(n_words, 1)))
 
 
 def filler_leaves(leave: Floats, frames: Floats, n_states: int) -> float:

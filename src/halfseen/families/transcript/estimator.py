@@ -540,8 +540,8 @@ class TranscriptAligner(Estimator):
         features, transcripts, lengths, groups, time, names :
             As in `fit`. With too_short="skip" an utterance that is too short has None in the list.
         left_out : float, optional
-            Probability that a word of the transcript was not spoken, such as 0.01; at most 20 in a row. Those that were
-            not are in `Alignment.left_out`. By default every word is spoken.
+            Probability that a word of the transcript was not spoken, such as 0.01; at most 20 in a row (10 in a
+            transcript of 10,000 words). Those that were not are in `Alignment.left_out`. By default all are spoken.
         inserted : float, optional
             Probability that between two words, or at an end, something is said that is not in the transcript. It is in
             `Alignment.inserted`. By default there is nothing but pauses.

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.errors import DataError, ParameterError
-from halfseen.families.transcript.departures import MOST_LEFT_OUT, OTHER, Departures, Rows
+from halfseen.families.transcript.departures import OTHER, Departures, Rows, most_left_out
 from halfseen.structures.transcript import Graph
 
 Pronunciations = Mapping[str, tuple[tuple[str, ...], ...]]
@@ -149,8 +149,9 @@ class Lexicon:
         if not words and not build.may_insert:
             assert self.silence is not None, "an empty transcript needs a unit for silence"
             return build.finish(build.unit(ends, self.number[self.silence], -1), words)
+        most = most_left_out(len(words))
         for i, word in enumerate(words):
-            passed = build.passed(ends)
+            passed = build.passed(ends, most)
             ends = build.word(build.gap(ends, inside=i > 0), word, i) + passed
         return build.finish(build.gap(ends, inside=False), words)
 
@@ -207,12 +208,12 @@ class _Build:
         paused = self.unit([(node, (*moves, row + 1)) for node, moves in ends], silence, -1)
         return [(node, (*moves, row)) for node, moves in ends] + paused
 
-    def passed(self, ends: Ends) -> Ends:
-        """Return the paths that leave out the next word and the gap before it."""
+    def passed(self, ends: Ends, most: int) -> Ends:
+        """Return the paths that leave out the next word and the gap before it, with at most so many in a row."""
         left_out = self.rows.spoken + 1
         if not self.may_pass:
             return []
-        return [(node, (*moves, left_out)) for node, moves in ends if moves.count(left_out) < MOST_LEFT_OUT]
+        return [(node, (*moves, left_out)) for node, moves in ends if moves.count(left_out) < most]
 
     def word(self, ends: Ends, word: str, i: int) -> Ends:
         """Extend paths by each pronunciation of a word."""
