@@ -26,7 +26,7 @@ from halfseen.structures.transcript import best
 from halfseen.structures.transcript_passes import Scored
 
 FRAMES = 20_000  # of the training data from which the typical fit of words is estimated
-MANY = 8  # values needed to estimate their median and spread
+MANY = 20  # words needed for a median and spread that a wrong one does not change
 LEAST_SPREAD = 0.5  # of fits, in nats per frame: where units are clearly apart, smaller differences mean nothing
 DOUBTFUL = 4.0  # surprise of a word above which it is marked
 
@@ -54,7 +54,7 @@ class Typical(NamedTuple):
         --------
         >>> Typical(3.0, 1.0).beside(np.array([-9.0, 2.0]))
         Typical(centre=3.0, spread=1.0)
-        >>> Typical(3.0, 1.0).beside(np.array([1.0, 0.0, 1.0, 2.0, 1.0, 1.0, 2.0, 1.0]))
+        >>> Typical(3.0, 1.0).beside(np.linspace(0.0, 2.0, 21))
         Typical(centre=1.0, spread=1.0)
         """
         if len(own) < MANY:
