@@ -2,7 +2,8 @@
 
 The exact passes cost frames times nodes: for an hour, 360,000 times 100,000. A coarse pass tells about where each word
 is, and the exact ones then work between the words nearby. The band is no beam: it does not depend on scores, and where
-the best path comes to its edge it is made twice as wide, until the path is inside everywhere.
+the best path comes to its edge it is made twice as wide, until the path is inside everywhere. Where the transcript is
+not that of the recording, so that the coarse pass is far off, another path may be better than the one inside.
 
 The coarse pass cuts the recording into segments, those of the best sequence of units of any number and order, and
 matches them with the units of the transcript (`kernels.align_coarse`). A segment may also be something that is not in
