@@ -176,7 +176,7 @@ def test_a_model_in_frames_shows_seconds(made):
     material = of_transcripts.TranscriptMaterial.gathered(model, corpus, None, None, None, None)
     assert material.seconds == 1.0
     frames = type("Model", (), {"step": 1.0})()
-    assert of_transcripts.TranscriptMaterial(frames, corpus).seconds == pytest.approx(0.01)
+    assert of_transcripts.TranscriptMaterial(frames, corpus).seconds == pytest.approx(corpus.step)
 
 
 def test_without_doubtful_words_the_page_says_so(made, monkeypatch):
