@@ -13,15 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.io import wavfile
-from scipy.signal import butter, resample_poly, sosfilt
 
 from halfseen.families.transcript.phones import SIL
+from tools.starter.rooms import recorded
 from tools.starter.texts import sentences
 from tools.starter.voices import Part, Spoken, espeak, festival, flite
 
 TOGETHER = 3  # sentences of a take
-TELEPHONE = 8000  # samples per second
-DIGITAL, LOUDEST, FAINTEST = 0.15, 12.0, 45.0  # share of takes without noise; least and most dB of speech above noise
 
 
 class Cast(NamedTuple):
@@ -128,26 +126,10 @@ def _warped(take: Take, factor: float) -> Take:
 
 
 def _recorded(take: Take, rng: np.random.Generator) -> Take:
-    """Return a take as recorded somewhere: with noise, over a line, loud or faint."""
-    sound, rate = take.samples / np.abs(take.samples).max(), take.rate
-    kind = rng.uniform()
-    if kind < 0.15:  # a telephone
-        sound, rate = resample_poly(sound, TELEPHONE, rate), TELEPHONE
-        sound = sosfilt(butter(2, [250, 3500], "bandpass", fs=rate, output="sos"), sound)
-    elif kind < 0.5:  # a microphone that is deaf to the lowest or highest tones
-        low, high = rng.uniform(40, 150), min(rng.uniform(5000, 10000), 0.48 * rate)
-        sound = sosfilt(butter(1, [low, high], "bandpass", fs=rate, output="sos"), sound)
-    if rng.uniform() > DIGITAL:
-        sound = sound + _noise(len(sound), rng) * np.std(sound) * 10 ** (-rng.uniform(LOUDEST, FAINTEST) / 20)
-    return take._replace(samples=sound / np.abs(sound).max() * rng.uniform(0.05, 0.95), rate=rate)
-
-
-def _noise(size: int, rng: np.random.Generator) -> np.ndarray:
-    """Return noise of standard deviation 1, between white and brown."""
-    white = rng.normal(size=size)
-    keep = rng.uniform(0.0, 0.95)
-    coloured = sosfilt(np.array([[1.0, 0.0, 0.0, 1.0, -keep, 0.0]]), white)
-    return np.asarray(coloured / coloured.std())
+    """Return a take as recorded somewhere."""
+    pauses = [(part.start, part.end) for part in take.parts if part.phones == (SIL,)]
+    samples, rate = recorded(take.samples, take.rate, pauses, rng)
+    return take._replace(samples=samples, rate=rate)
 
 
 def write(takes: Iterator[Take], folder: Path) -> list[Take]:
@@ -155,7 +137,8 @@ def write(takes: Iterator[Take], folder: Path) -> list[Take]:
     found = {}
     for take in takes:
         name = take.name.replace(" ", "_")
-        wavfile.write(folder / f"{name}.wav", take.rate, (take.samples * 32767 / max(1.0, np.abs(take.samples).max())).astype(np.int16))
+        loudest = max(1.0, np.abs(take.samples).max())
+        wavfile.write(folder / f"{name}.wav", take.rate, (take.samples * 32767 / loudest).astype(np.int16))
         (folder / f"{name}.txt").write_text(" ".join(take.texts))
         found[name] = take
     return [found[name] for name in sorted(found)]

@@ -1,7 +1,7 @@
 """Models of phones from speech whose times are known.
 
-Each phone is learned on its own, from its pieces of sound: where it begins and ends is evidence, where its states change
-is hidden. So the fit of a phone is that of a `TranscriptAligner` whose utterances are pieces of one phone.
+Each phone is learned on its own, from its pieces of sound: where it begins and ends is evidence, where its states
+change is hidden. So the fit of a phone is that of a `TranscriptAligner` whose utterances are pieces of one phone.
 """
 
 from __future__ import annotations
