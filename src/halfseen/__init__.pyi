@@ -29,9 +29,12 @@ from halfseen.families.network.plots import plot_network
 from halfseen.families.transcript.dictionary import read_dictionary
 from halfseen.families.transcript.estimator import TranscriptAligner
 from halfseen.families.transcript.plots import plot_alignment
+from halfseen.families.transcript.pronounce import pronunciations_of
 from halfseen.families.transcript.recordings import AudioFolder
 from halfseen.families.transcript.sound.features import mfcc
+from halfseen.families.transcript.sound.files import read_sound
 from halfseen.families.transcript.sound.wav import read_wav
+from halfseen.families.transcript.starter import load_speech
 from halfseen.families.transcript.written.captions import read_captions
 from halfseen.families.transcript.written.textgrid import read_textgrid
 from halfseen.families.words.bitext import read_gold, read_links
@@ -95,6 +98,7 @@ __all__ = [
     "load",
     "load_earthquakes",
     "load_penguins",
+    "load_speech",
     "load_votes",
     "methods_paragraph",
     "mfcc",
@@ -120,12 +124,14 @@ __all__ = [
     "plot_uncertainty",
     "pool",
     "posterior",
+    "pronunciations_of",
     "read_bif",
     "read_brackets",
     "read_captions",
     "read_dictionary",
     "read_gold",
     "read_links",
+    "read_sound",
     "read_textgrid",
     "read_trees",
     "read_wav",

@@ -67,7 +67,6 @@ TRAINING = (
     _flite("rms", 24, WIDE),
     _flite("slt", 24, (1.0, 0.85, 0.93, 1.08)),
     _festival("kal_diphone", 16, WIDE),
-    _festival("ked_diphone", 16, WIDE),
     _festival("cmu_us_slt_arctic_hts", 12, (1.0, 0.85, 0.93, 1.08)),
     _espeak("en-us", 150, 40),
     _espeak("en-us+f2", 165, 55),
@@ -83,7 +82,7 @@ TRAINING = (
     _espeak("en-us-nyc+f3", 160, 50),
     _espeak("en-029+m4", 150, 45),
 )
-TUNING = (_espeak("en-gb-x-gbcwmd+linda", 150, 50), _flite("awb", 8, (1.0,)))
+TUNING = (_espeak("en-gb-x-gbcwmd+linda", 150, 50), _festival("ked_diphone", 8, WIDE))
 TESTED = (_espeak("en", 160, 50), _espeak("en-us+belinda", 150, 55), _flite("awb", 8, (1.0,)))
 
 
