@@ -55,7 +55,7 @@ def test_digits_are_recognised_by_a_model_of_each():
         for b in own:
             features[b][:, :13] -= mean
     train, test = ([b for b, key in enumerate(keys) if (int(key[2]) > 4) == late] for late in (True, False))
-    model = hs.TranscriptAligner(3, step=0.01, max_iter=8, stop="iterations")
+    model = hs.TranscriptAligner(3, step=0.005, max_iter=8, stop="iterations")
     model.fit([features[b] for b in train], [[keys[b][0]] for b in train])
     scores = [model.score_samples([features[b] for b in test], [[digit]] * len(test)) for digit in "0123456789"]
     heard = np.argmax(scores, axis=0)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from halfseen.assign import SOFT
 from halfseen.data import Schema, SequenceChunk, Source, frame_from_dict, read
 from halfseen.engine.loop.model import Model, Reduced
-from halfseen.engine.loop.search import Search, fit
+from halfseen.engine.loop.search import Plan, Search, fit
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import convergence, options
@@ -50,6 +50,8 @@ MISFIT = 5.0  # robust standard deviations below the other utterances
 MANY = 8  # utterances needed to estimate their median and spread
 ADD = "Add them, or name a unit for them with unknown=."
 CORRECT = "Correct the transcript, or fit with utterances that contain them."
+WARM = (0.02, 0.1, 0.4)  # inverse temperatures of a fit from nothing: without them EM on a minute of speech goes astray
+LEAST_PASSES = 60  # of max_iter, from which there are enough for these
 SPLIT = 0.2  # distance of the halves of a split component, in standard deviations
 
 
@@ -59,6 +61,12 @@ class Stage(NamedTuple):
     n_mix: int
     model: Model
     search: Search
+
+
+def _check_annealing(name: str, value: Any) -> None:
+    """Refuse what is not "auto" or temperatures."""
+    if not isinstance(value, str) or value != "auto":
+        options.temperatures(name, value)
 
 
 @options.with_hints
@@ -120,9 +128,10 @@ class TranscriptAligner(Estimator):
     too_short : {"raise", "skip"}, default "raise"
         What to do with an utterance that has fewer frames than its transcript has states: an error that says which, or
         leave it out and note it in `events_`.
-    anneal : sequence of float, optional
+    anneal : sequence of float or "auto", default "auto"
         Deterministic annealing: rising inverse temperatures in (0, 1), such as (0.4, 0.6, 0.8), with 10 iterations at
-        each before the fit. (0.02, 0.1, 0.4) often leads to a higher likelihood.
+        each before the fit. "auto": (0.02, 0.1, 0.4) for soft fits from nothing, that is with init="flat" and no
+        examples in `start` but of silence, if `max_iter` is at least 60; none otherwise.
     stop : {"gain", "counts", "parameters", "assignments", "iterations"}, default "gain"
         When to stop: when the estimated remaining gain of the objective, the largest change of an expected count, or
         the largest change of a parameter is below `tol`; when no assignment changed (hard); or after `max_iter`
@@ -182,7 +191,7 @@ class TranscriptAligner(Estimator):
     start: Mapping[str, Any] | None = None
     variance_floor: float | str = 0.01
     too_short: str = "raise"
-    anneal: Sequence[float] = ()
+    anneal: Sequence[float] | str = "auto"
     stop: str = "gain"
     tol: float = 1e-2
     max_iter: int = 200
@@ -207,6 +216,15 @@ class TranscriptAligner(Estimator):
             "units that occur rarely have few frames; there is one start, so that no run ranks behind another",
             default=0.01,
             text="Smallest variance of a feature in a state, as a share of its variance over all frames.",
+        ),
+        "anneal": options.Deviation(
+            "a flat start is the same for all states, from which EM on little data goes astray",
+            default="auto",
+            type='sequence of float or "auto"',
+            text="Deterministic annealing: rising inverse temperatures in (0, 1), such as (0.4, 0.6, 0.8), with 10 "
+            'iterations at each before the fit. "auto": (0.02, 0.1, 0.4) for soft fits from nothing, that is with '
+            'init="flat" and no examples in `start` but of silence, if `max_iter` is at least 60; none otherwise.',
+            check=_check_annealing,
         ),
         "tol": options.Deviation("log-likelihoods of recordings are large", default=1e-2),
         "max_iter": options.Deviation("passes over recordings are long", default=200),
@@ -261,6 +279,7 @@ class TranscriptAligner(Estimator):
             Weight of each utterance.
         """
         self._check_options()
+        self._check_step(features)
         prior = emission_builder.read_prior(self.prior)
         corpus = read_corpus(features, transcripts, lengths, groups, time, names, sample_weight)
         if is_lazy(features) and not all(map(_any_number, (self.emission, *(self.columns or {}).values()))):
@@ -281,7 +300,7 @@ class TranscriptAligner(Estimator):
         chunks = corpus.chunks(self._schema, layouts, n_emissions * self.n_mix)
         stages: list[Stage] = []
         with runner(self.n_jobs, len(chunks)) as run:
-            plan = options.plan(self, seed, run)
+            plan = self._plan(seed, run)
             for n_mix in _sizes(self.n_mix):
                 model = self._build(summary, prior, n_mix)
                 if not stages:
@@ -355,6 +374,15 @@ class TranscriptAligner(Estimator):
             emit = Mixture(Independent(size), {"mix": Cells(size, [n_mix], pseudo), "emit": emit})
         pseudo = None if each is None else np.full((1, sum(rows)), 1 / sum(rows) if prior == "row" else each)
         return Model(LeftRight(), {"moves": Cells(1, rows, pseudo), "emit": emit})
+
+    def _plan(self, seed: np.random.SeedSequence, run: Any) -> Plan:
+        """Return how to search; a fit from nothing is annealed, with the same jitter whatever the seed."""
+        if not isinstance(self.anneal, str):
+            return options.plan(self, seed, run)
+        given = set(self.start or {}) - {self.silence}
+        fresh = self.init == "flat" and self.assign == "soft" and not given and self.max_iter >= LEAST_PASSES
+        plan = options.plan(self, seed, run, anneal=WARM if fresh else ())
+        return replace(plan, seed=np.random.SeedSequence(0)) if fresh else plan
 
     # ---- starts --------------------------------------------------------------------------------------------------
 
@@ -639,6 +667,17 @@ class TranscriptAligner(Estimator):
             raise ParameterError(
                 f"the recordings are read with features={given!r}, but this model is of features={self._front_end!r}. "
                 f"Use AudioFolder(..., features={self._front_end!r})."
+            )
+        self._check_step(features)
+
+    def _check_step(self, features: Any) -> None:
+        """Refuse recordings with other frames than times are counted in; 1 is the number of the frame."""
+        step = getattr(features, "step", None)
+        if step is not None and float(self.step) not in (1.0, float(step)):
+            raise ParameterError(
+                f"the recordings are read with a frame every {step:g} s, but this model is of step={self.step:g}. "
+                f"Use TranscriptAligner(step=corpus.step), or for a model that is fitted AudioFolder(..., "
+                f"step={self.step:g})."
             )
 
     @property
