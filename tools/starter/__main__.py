@@ -23,12 +23,13 @@ from tools.starter.training import phones_of
 from tools.starter.tuning import all_bounds, tuned
 
 LARGEST = 1_000_000  # bytes
+FEATURES = "mfcc -deltas 1 -step 0.01"  # slopes help with voices that were not heard
 
 
 def spoken(cast: Sequence[Cast], seed: int, plain: bool, folder: Path) -> tuple[list[Take], hs.AudioFolder]:
     """Return what voices say, and the recordings."""
     folder.mkdir()
-    return write(takes(cast, seed, plain), folder), hs.AudioFolder(folder)
+    return write(takes(cast, seed, plain), folder), hs.AudioFolder(folder, features=FEATURES)
 
 
 def report(model: hs.TranscriptAligner, said: Sequence[Take], corpus: hs.AudioFolder) -> None:

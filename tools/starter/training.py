@@ -19,8 +19,8 @@ from tools.starter.corpus import Take
 
 STATES, COMPONENTS = 3, 4
 FLOOR = 0.02  # of the variances over all frames: no speaker is as regular as a synthesiser
-MOST = 40_000  # frames of a phone: more do not change it
-PASSES = 25  # of EM after each splitting of components: more fit the synthesisers, and other voices less
+MOST = 20_000  # frames of a phone: more do not change it
+PASSES = 12  # of EM after each splitting of components: more fit the synthesisers, and other voices less
 WORD = {"a": "AH"}  # a model of phones has a dictionary; that of the user replaces it
 
 

@@ -19,7 +19,7 @@ from halfseen.families.transcript.phones import CMU, SIL
 from tools.starter.corpus import Take
 from tools.starter.training import Phone, aligner_of
 
-SCALES = (0.03, 0.05, 0.1, 0.15, 0.25, 0.4)
+SCALES = (0.05, 0.1, 0.2, 0.4)
 JITTERS = tuple(np.arange(4, 15) / 1000)  # seconds
 COVERED = 0.94  # more than the 90 % that are promised: voices differ
 

@@ -111,12 +111,18 @@ def is_audio(path: str) -> bool:
 
 
 def _corpus(
-    path: str, reading: Mapping[str, Any], words: Any, memory: str | None = None, step: float | None = None
+    path: str,
+    reading: Mapping[str, Any],
+    words: Any,
+    memory: str | None = None,
+    step: float | None = None,
+    features: str | None = None,
 ) -> AudioFolder:
     """Return the recordings, with frames `step` apart; features beyond `memory` are computed anew in every pass."""
     limit = MEMORY if memory is None else read_memory(memory)
     given = _given(path, reading)
-    corpus = AudioFolder(path, transcripts=given, words=words, tier=reading.get("tier"), memory=limit, step=step)
+    how = {"tier": reading.get("tier"), "memory": limit, "step": step, "features": features or "mfcc"}
+    corpus = AudioFolder(path, transcripts=given, words=words, **how)
     if corpus.without_text:
         listed = ", ".join(corpus.without_text[:5]) + (" ..." if len(corpus.without_text) > 5 else "")
         console.note(f"left out, no transcript: {len(corpus.without_text)} recordings: {listed}")
@@ -257,7 +263,7 @@ def _spoken(
     """Return the recordings, and the model with the pronunciations of their words."""
     speech = of_use(model, reading, request)
     known = speech.known if speech is not None else model._lexicon.pronunciations or set(model.units_)
-    corpus = _corpus(request["data"], reading, known, request.get("memory"), float(model.step))
+    corpus = _corpus(request["data"], reading, known, request.get("memory"), float(model.step), model.front_end_)
     return (model if speech is None else with_words(model, speech, corpus)), corpus
 
 

@@ -573,7 +573,9 @@ class TranscriptAligner(Estimator):
 
         def align(prepared: Any, chunk: SequenceChunk) -> list[Alignment]:
             found = []
-            for b, scored in enumerate(scored_by(lambda blocks: score(prepared["emit"], blocks, SOFT), chunk), chunk.first):
+            for b, scored in enumerate(
+                scored_by(lambda blocks: score(prepared["emit"], blocks, SOFT), chunk), chunk.first
+            ):
                 one = aligner(corpus.names[b], layouts[b], scored)
                 if one is None:
                     raise DataError(

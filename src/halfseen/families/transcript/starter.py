@@ -21,7 +21,8 @@ def load_speech() -> TranscriptAligner:
     """Return the starter model of English speech, which comes with the library.
 
     Its units are the 39 phones of CMUdict, without stress, and SIL for pauses. Give it the pronunciations of the words
-    of your transcripts by `TranscriptAligner.with_dictionary`; `pronunciations_of` finds them.
+    of your transcripts by `TranscriptAligner.with_dictionary`; `pronunciations_of` finds them. Its features are those of
+    ``AudioFolder(..., features=model.front_end_)``.
 
     It was trained on synthetic speech only, made by espeak-ng, flite and festival of Debian with voices and texts that
     are in no test. It is a file of numbers of less than 1 MB, under the licence of this library (BSD-3-Clause). Loading
@@ -37,9 +38,12 @@ def load_speech() -> TranscriptAligner:
     >>> model = hs.load_speech().with_dictionary({"cat": "K AE T"})
     >>> len(model.units_), "AE" in model.units_
     (40, True)
-    >>> corpus = hs.AudioFolder("talk.wav", transcripts="talk.txt")  # doctest: +SKIP
+    >>> model = hs.load_speech()
+    >>> corpus = hs.AudioFolder(  # doctest: +SKIP
+    ...     "talk.wav", transcripts="talk.txt", features=model.front_end_
+    ... )
     >>> words = {word for said in corpus.transcripts for word in said}  # doctest: +SKIP
-    >>> model = hs.load_speech().with_dictionary(hs.pronunciations_of(words))  # doctest: +SKIP
+    >>> model = model.with_dictionary(hs.pronunciations_of(words))  # doctest: +SKIP
     >>> [found] = model.align(corpus, corpus.transcripts)  # doctest: +SKIP
     """
     return cast(TranscriptAligner, load(FILE))

@@ -57,19 +57,22 @@ def front_end(features: Features, deltas: int, step: float | None, normalise: st
     if callable(features):
         return FrontEnd(None, features, False, _all, way, chosen_step)
     name = features.split()[0] if isinstance(features, str) and features.split() else ""
-    if name == OWN and features == OWN:
+    if name == OWN:
+        if features != OWN:
+            given, (deltas, chosen_step) = (deltas, step), _own_options(features)
+            if given[0] not in (0, deltas) or given[1] not in (None, chosen_step):
+                raise ParameterError(f"features={features!r}: deltas={given[0]}, step={given[1]} are not those in it.")
         of_recording = "none" if way == "speech" else way  # a mean over speech is that of the speaker
 
         def read(samples: Floats, rate: int) -> Floats:
             return mfcc(samples, rate, deltas=deltas, normalise=of_recording, step=chosen_step)
 
-        return FrontEnd(OWN, read, way == "speech", _loud, way, chosen_step)
+        return FrontEnd(_own_name(deltas, chosen_step), read, way == "speech", _loud, way, chosen_step)
     if name != NAME:
         raise ParameterError(f"features={features!r:.80} is not {OWN!r}, {NAME!r} or a function of samples and rate.")
     if deltas != 0 or step not in (None, SPHINX_STEP) or way != "speech":
         raise ParameterError(
-            f"features={features!r}: deltas={deltas}, step={step}, normalise={normalise!r} cannot be chosen for "
-            "Sphinx."
+            f"features={features!r}: deltas={deltas}, step={step}, normalise={normalise!r} cannot be chosen for Sphinx."
         )
     chosen = SphinxFrontEnd.parse(features)
 
@@ -77,6 +80,27 @@ def front_end(features: Features, deltas: int, step: float | None, normalise: st
         return chosen(samples, rate, normalise=False)
 
     return FrontEnd(str(chosen), cepstra, True, _all, way, SPHINX_STEP)
+
+
+def _own_options(features: str) -> tuple[int, float]:
+    """Return the deltas and the step in a name such as "mfcc -deltas 1 -step 0.01".
+
+    >>> _own_options("mfcc -deltas 1 -step 0.01")
+    (1, 0.01)
+    """
+    words = features.split()[1:]
+    given = dict(zip(words[::2], words[1::2], strict=False))
+    try:
+        if len(words) % 2 or not set(given) <= {"-deltas", "-step"}:
+            raise ValueError
+        return int(given.get("-deltas", 0)), float(given.get("-step", STEP))
+    except ValueError:
+        raise ParameterError(f"features={features!r:.80}: options of mfcc are -deltas 1 and -step 0.01.") from None
+
+
+def _own_name(deltas: int, step: float) -> str:
+    """Return the name of `mfcc` with what is not by default."""
+    return OWN + (f" -deltas {deltas}" if deltas else "") + (f" -step {step:g}" if step != STEP else "")
 
 
 def _loud(features: Floats) -> NDArray[np.bool_]:
