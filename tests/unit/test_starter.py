@@ -9,6 +9,7 @@ import pytest
 from scipy.io import wavfile
 
 import halfseen as hs
+from halfseen.errors import ParameterError
 from halfseen.families.transcript.phones import CMU, SIL
 from halfseen.families.transcript.starter import FILE
 from tests.espeak import speaker
@@ -108,9 +109,9 @@ def test_the_script_that_makes_it_is_there():
 def test_recordings_read_in_another_way_are_refused(model, tmp_path):
     path, _ = said(tmp_path)
     corpus = hs.AudioFolder(path, words=WAYS)
-    with pytest.raises(hs.ParameterError, match="features='mfcc -deltas 1 -step 0.01'"):
+    with pytest.raises(ParameterError, match=r"-deltas 1 -step 0\.01"):
         model.with_dictionary(WAYS).align(corpus, corpus.transcripts)
-    with pytest.raises(hs.ParameterError, match="options of mfcc"):
+    with pytest.raises(ParameterError, match="options of mfcc"):
         hs.AudioFolder(path, words=WAYS, features="mfcc -delta 1")
-    with pytest.raises(hs.ParameterError, match="not those in it"):
+    with pytest.raises(ParameterError, match="not those in it"):
         hs.AudioFolder(path, words=WAYS, features=model.front_end_, step=0.005)
