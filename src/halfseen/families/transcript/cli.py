@@ -121,7 +121,7 @@ def _corpus(
     """Return the recordings, with frames `step` apart; features beyond `memory` are computed anew in every pass."""
     limit = MEMORY if memory is None else read_memory(memory)
     given = _given(path, reading)
-    how = {"tier": reading.get("tier"), "memory": limit, "step": step, "features": features or "mfcc"}
+    how: dict[str, Any] = {"tier": reading.get("tier"), "memory": limit, "step": step, "features": features or "mfcc"}
     corpus = AudioFolder(path, transcripts=given, words=words, **how)
     if corpus.without_text:
         listed = ", ".join(corpus.without_text[:5]) + (" ..." if len(corpus.without_text) > 5 else "")
