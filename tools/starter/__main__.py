@@ -7,8 +7,8 @@ follow from fixed seeds; espeak-ng does not give the same samples in every run, 
 differ from run to run.
 
 Two voices are kept for how sure the model may be (`TUNING`), three for testing (`TESTED`); their sentences are others
-than those of training. All synthesisers and voices are in Debian's main section: espeak-ng (GPL-3 or later, whose output
-is not covered by its licence), flite and its voices, festival, festvox-kallpc16k, festvox-kdlpc16k and
+than those of training. All synthesisers and voices are in Debian's main section: espeak-ng (GPL-3 or later, whose
+output is not covered by its licence), flite and its voices, festival, festvox-kallpc16k, festvox-kdlpc16k and
 festvox-us-slt-hts (free licences of Carnegie Mellon University and the University of Edinburgh, alike that of X11).
 The model holds means and variances, no sound, and is under the licence of the library.
 """
