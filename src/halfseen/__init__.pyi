@@ -34,6 +34,7 @@ from halfseen.families.transcript.recordings import AudioFolder
 from halfseen.families.transcript.sound.features import mfcc
 from halfseen.families.transcript.sound.files import read_sound
 from halfseen.families.transcript.sound.wav import read_wav
+from halfseen.families.transcript.sphinx import read_sphinx
 from halfseen.families.transcript.starter import load_speech
 from halfseen.families.transcript.written.captions import read_captions
 from halfseen.families.transcript.written.textgrid import read_textgrid
@@ -132,6 +133,7 @@ __all__ = [
     "read_gold",
     "read_links",
     "read_sound",
+    "read_sphinx",
     "read_textgrid",
     "read_trees",
     "read_wav",

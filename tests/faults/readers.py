@@ -21,6 +21,8 @@ from zlib import crc32
 import numpy as np
 
 import halfseen as hs
+from halfseen.families.transcript import sphinx_files
+from tests import sphinx_model
 from tests.faults.campaign import FINE, REFUSED, ROOT, Campaign, Failed, answer, case_rng, folder, watched_warnings
 from tests.faults.mutate import BYTES, TEXT, Rng, mutant
 from tests.faults.uses import has_nan, use
@@ -375,6 +377,27 @@ def a_grid(path: Path) -> None:
             raise Failed("an interval at no time")
 
 
+def a_sphinx_phone(path: Path) -> None:
+    found = sphinx_files.read_phones(path)
+    if found.senones.shape[0] != len(found.names) or found.senones.max() >= found.n_senones:
+        raise Failed("a phone without senones")
+
+
+def some_codebooks(path: Path) -> None:
+    if has_nan(sphinx_files.read_codebooks(path)[1]):
+        raise Failed("a density without a place")
+
+
+def some_moves(path: Path) -> None:
+    if has_nan(sphinx_files.read_transitions(path)):
+        raise Failed("a move without a probability")
+
+
+def some_weights(path: Path) -> None:
+    if has_nan(sphinx_files.read_weights(path.parent, 3)):
+        raise Failed("a density without a weight")
+
+
 def a_sound(path: Path) -> None:
     samples, rate = hs.read_wav(path)
     if has_nan(samples) or not rate > 0:
@@ -470,6 +493,23 @@ READERS = {
     "captions": Reader(("read_captions",), "a.srt", (SRT, VTT), some_captions),
     "textgrid": Reader(("read_textgrid",), "a.TextGrid", (LONG_GRID, SHORT_GRID), a_grid),
     "wav": Reader(("read_wav",), "a.wav", (wav, lambda: wav(3, 2), lambda: wav(1), float_wav), a_sound, BYTES),
+    "sphinx_phones": Reader(
+        ("read_phones",), "a.mdef", (sphinx_model.text_mdef, sphinx_model.binary_mdef), a_sphinx_phone, (*BYTES, *TEXT)
+    ),
+    "sphinx_codebooks": Reader(
+        ("read_codebooks",), "a.means", (lambda: sphinx_model.codebooks(np.ones((2, 2, 39))),), some_codebooks, BYTES
+    ),
+    "sphinx_moves": Reader(
+        ("read_transitions",),
+        "a.transition_matrices",
+        (lambda: sphinx_model.s3((2, 1, 2), [0.5, 0.5, 0.1, 0.9], checksum=False),),
+        some_moves,
+        BYTES,
+    ),
+    "sphinx_weights": Reader(
+        (), "sendump", (lambda: sphinx_model.sendump(np.full((4, 3, 2), 0.5)),), some_weights, BYTES
+    ),
+    "sphinx_options": Reader(("read_options",), "a.params", (sphinx_model.FEATURES,), sphinx_files.read_options),
     "audio_folder": Reader(
         ("AudioFolder",),
         "a.srt",

@@ -34,6 +34,7 @@ OFFLINE = (
 )
 REPORTS = """addEventListener("securitypolicyviolation", (event) =>
     console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}`));"""
+SLOWER = float(os.environ.get("HALFSEEN_SLOWER", "1"))  # so many times as slow is the page: to look for races
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 
 
@@ -84,6 +85,12 @@ class Server:
         assert "Traceback" not in said, said
 
 
+def slow_down(page):
+    """Let a page have a part of the processor, as on a machine that is busy."""
+    if SLOWER > 1:
+        page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
+
+
 class Opened:
     """A page of a server. `problems` is what went wrong on it; `allow` names what a test expects to."""
 
@@ -100,6 +107,7 @@ class Opened:
         page.on("pageerror", lambda error: self.problems.append(f"exception: {error}"))
         page.on("dialog", lambda dialog: (self.problems.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on("request", self._asked)
+        slow_down(page)
         return page
 
     def _heard(self, message):

@@ -7,6 +7,8 @@ wrong on it; a widget that asks for anything over the network fails its test.
 import base64
 import json
 
+from tests.studio.browser import slow_down
+
 ORIGIN = "http://127.0.0.1:1"
 HOST = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A notebook</title><style>
 body { background: white; color: black; font: 13px monospace; }
@@ -76,6 +78,7 @@ class Notebook:
     def __init__(self, context):
         self.problems, self.widgets, self._read, self.asked = [], {}, {}, 0
         self.page = page = context.new_page()
+        slow_down(page)
         page.on("console", self._heard)
         page.on("pageerror", lambda error: self.problems.append(f"exception: {error}"))
         page.on("request", self._asked)

@@ -32,3 +32,17 @@ def test_penguins_are_as_pandas_counts_them(open_studio):
     grid = main.get_by_role("grid", name="Rows")
     assert grid.get_attribute("aria-rowcount") == "345"  # with its head
     assert grid.get_by_role("columnheader").all_inner_texts()[1:] == list(frame.columns)
+
+
+def test_changes_at_once_are_all_kept(open_studio):
+    studio = open_studio("example:penguins")
+    studio.screen("Data").get_by_role("combobox", name="Kind of year").wait_for()
+    studio.page.evaluate(
+        """names => names.forEach((name) => {
+            const one = document.querySelector(`select[aria-label="Kind of ${name}"]`);
+            one.value = "leave out";
+            one.dispatchEvent(new Event("change", { bubbles: true }));
+        })""",
+        ["species", "island", "year"],
+    )
+    studio.until(lambda state: state["spec"]["ignore"] == ["species", "island", "year"])

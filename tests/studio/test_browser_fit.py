@@ -88,6 +88,32 @@ def test_a_refused_choice_is_said_at_its_field(open_studio):
     assert studio.state()["spec"]["options"] == {}
 
 
+KEYS = """(keys) => keys.forEach((key) => document.body.dispatchEvent(
+    new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true })))"""
+CUT_OFF = """() => {  // a letter goes into a field, the page takes the field away, and the text goes on
+    const field = document.querySelector("main").appendChild(document.createElement("input"));
+    const press = (at, key) => at.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+    press(field, "l");
+    field.remove();
+    ["e", "f", "t", "3"].forEach((key) => press(document.body, key));
+}"""
+
+
+def test_a_fit_starts_once_and_by_no_letter_of_a_text(open_studio):
+    studio = open_studio("example:votes", "--classes", "2")
+    studio.screen("Data")
+    studio.page.evaluate(CUT_OFF)
+    assert studio.page.evaluate("location.hash") == "#/data"
+    studio.page.evaluate(KEYS, ["Escape", "f", "f"])
+    studio.page.wait_for_url(re.compile("#/fit"))
+    studio.until(lambda state: state["version"] == 1 and state["job"] is None)
+    studio.role("button", "Fit").dblclick()
+    studio.until(lambda state: state["version"] == 2 and state["job"] is None)
+    expect(studio.role("button", "Fit")).to_be_enabled()
+    expect(studio.role("main").get_by_role("alert")).to_have_count(0)  # nor was a second one refused
+    assert len(studio.state()["versions"]) == 2
+
+
 def test_a_fit_with_the_keyboard_alone(open_studio):
     studio = open_studio("example:votes")
     keys = studio.page.keyboard

@@ -49,6 +49,7 @@ class Studio:
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [listening]})
         self.thread.start()
         self.context = chromium.new_context(**{"viewport": {"width": 1280, "height": 900}, **how})
+        self.context.set_default_timeout(60_000)  # the machine may be busy
         self.page = self.context.new_page()
         self.problems = []
         self.page.on("console", self._hear)
@@ -73,7 +74,7 @@ class Studio:
         return dict(urllib.parse.parse_qsl(self.page.evaluate("location.hash").partition("?")[2]))
 
     def until(self, script, argument=None):
-        return self.page.wait_for_function(script, arg=argument, timeout=10_000)
+        return self.page.wait_for_function(script, arg=argument, timeout=60_000)
 
     def close(self):
         self.context.close()

@@ -10,6 +10,7 @@ from halfseen.studio.refusal import NotThere
 from halfseen.studio.routes import Ask, answer
 from halfseen.studio.session import Session
 from halfseen.studio.spec import Spec
+from tests.studio.served import studio
 
 
 def asked(session, name, **ask):
@@ -88,3 +89,32 @@ def test_the_hidden_variable_of_a_network_names_the_rows(tmp_path):
     np.testing.assert_array_equal(table["p0"], proba[:, 0])
     assert table["class"].to_pylist() == [str(model.states_["H"][k]) for k in proba.argmax(axis=1)]
     session.close()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("words", "screen"),
+    [
+        (["example:votes", "--model", "party -> crime; party -> immigration"], "network"),
+        (["example:pairs.de", "example:pairs.en", "--model", "words"], "links"),
+        (["example:english.txt", "--model", "example:english.cfg"], "trees"),
+    ],
+    ids=["network", "words", "grammar"],
+)
+def test_models_without_a_number_of_classes_are_fitted(words, screen):
+    with studio(*words) as page:
+        state = page.run()
+        assert state["version"] == 1
+        assert screen in [one["key"] for one in state["screens"]]
+        assert "--classes" not in page.get("code")["command"]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("words", [["class-network", "-k", "2"], ["party -> crime; party -> immigration"]])
+def test_screens_of_networks_that_are_of_classes_too(words):
+    with studio("example:votes", "--model", *words) as page:
+        page.run()
+        assert page.get("scatter") == {"columns": [], "points": []}
+        assert page.get("compare")["tried"] == []
+        for path in ("classes", "sections", "columns", "code"):
+            page.get(path)

@@ -285,3 +285,10 @@ def test_commands_that_cannot_be(words, says):
 def test_other_machines_are_not_served_by_accident():
     done = run("studio", "example:penguins", "--host", "0.0.0.0", "--no-browser", code=2)
     assert "--i-know" in done.stderr
+
+
+def test_what_is_asked_while_it_ends_is_no_accident(caplog):
+    with studio("example:votes") as page:
+        page.session.close()
+        assert page.refused("columns", "GET") == (503, "The studio has ended.")
+    assert caplog.records == []

@@ -31,7 +31,10 @@ def read_text(path: str | os.PathLike[str]) -> str:
 def encoding_of(path: str | os.PathLike[str]) -> str:
     """Return the encoding of a text file, which is read to its end."""
     with open(path, "rb") as file:
-        marked = file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        first = file.read(3)
+        if first and len(first) < 3 and codecs.BOM_UTF8.startswith(first):
+            return "latin-1"  # the decoder below would take the beginning of a mark for no text
+        marked = first[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         file.seek(0)
         found = "utf-16" if marked else "utf-8-sig"
         decoder = codecs.getincrementaldecoder(found)()

@@ -91,6 +91,8 @@ def answered(method: str, path: str, ask: Ask) -> tuple[int, Any]:
     except (HalfseenError, OSError) as error:
         return refusal_of(error)
     except Exception:
+        if ask.session.events.closed:  # what it reads may be closed too
+            return 503, {"error": "The studio has ended."}
         log.exception("studio: %s", path)
         return 500, {
             "error": "The studio met an error of its own; the terminal or the log has the details. Please report it."

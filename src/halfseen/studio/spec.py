@@ -17,6 +17,7 @@ from halfseen.errors import ParameterError
 
 MOST_WORDS = 10_000  # letters of one value that a page sends
 OWN = ("data", "model", "classes", "columns", "ignore", "missing")  # options that have fields of their own
+AUTOMATIC = "auto"  # what --classes is where it is not given: models without a number refuse the option
 WITHHELD = ("output", "report", "resume", "json", "dry_run", "names", "on", "sql", "glob")  # not for pages to set
 
 
@@ -43,7 +44,7 @@ class Spec:
 
     data: tuple[str, ...]
     model: str = "classes"
-    classes: str = "auto"
+    classes: str = AUTOMATIC
     kinds: Mapping[str, str] = field(default_factory=dict)
     ignore: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -54,7 +55,7 @@ class Spec:
         """Return the words after ``halfseen fit``."""
         found = list(self.data)
         found += [] if self.model == "classes" else ["--model", self.model]
-        found += ["--classes", self.classes] if self.classes else []
+        found += [] if self.classes in ("", AUTOMATIC) else ["--classes", self.classes]
         found += ["--columns", listed(f"{name}={kind}" for name, kind in self.kinds.items())] if self.kinds else []
         found += ["--ignore", listed(self.ignore)] if self.ignore else []
         found += ["--missing", listed(self.missing)] if self.missing else []

@@ -188,12 +188,16 @@ def serve(session: Session, listening: socket.socket, browser: bool) -> None:
 
 
 def _server(config: Any, session: Session) -> Any:
-    """Return a server that ends the streams of events first: it waits until all answers are complete."""
+    """Return a server that ends the streams of events first: it waits until all answers are complete.
+
+    An answer that takes longer is cut off. That is no error, so the terminal says nothing of it.
+    """
     import uvicorn
 
     class Ending(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             session.events.close()
+            logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
             await super().shutdown(sockets)
 
     return Ending(config)

@@ -805,9 +805,10 @@ class TranscriptAligner(Estimator):
         """
         check_is_fitted(self)
         frames = self._by_unit(self._frames).sum(axis=1)
+        shares = frames / frames.sum() if hasattr(self, "loglik_") else [None] * len(frames)  # None: never fitted
         lines = [
-            f"{unit}: {share:.0%} of frames, lasts {lasts:.3g}"
-            for (unit, lasts), share in zip(self.dwell_.items(), frames / frames.sum(), strict=True)
+            f"{unit}: {'' if share is None else f'{share:.0%} of frames, '}lasts {lasts:.3g}"
+            for (unit, lasts), share in zip(self.dwell_.items(), shares, strict=True)
         ]
         for word, ways in self.pronunciations_.items():
             lines.append(f"{word}: " + ", ".join(f"{way} {share:.0%}" for way, share in ways.items()))

@@ -130,7 +130,7 @@ def _shared(units: Sequence[str], given: Given) -> Emissions:
 def with_dictionary(model: TranscriptAligner, dictionary: Any, unknown: str | None) -> Any:
     """Return a copy of a fitted aligner for other words; see `TranscriptAligner.with_dictionary`."""
     lexicon, ways = model._lexicon, read_pronunciations(dictionary)
-    if not lexicon.pronunciations:
+    if model.dictionary is None:
         raise ParameterError("the units of this model are the words themselves: a dictionary has no use for them.")
     known = {word: tuple(way for way in listed if set(way) <= set(lexicon.units)) for word, listed in ways.items()}
     known = {word: listed for word, listed in known.items() if listed}

@@ -25,6 +25,7 @@ FAMILY = Family(
         "read_captions": "written.captions",
         "read_dictionary": "dictionary",
         "read_sound": "sound.files",
+        "read_sphinx": "sphinx",
         "read_textgrid": "written.textgrid",
         "read_wav": "sound.wav",
     },

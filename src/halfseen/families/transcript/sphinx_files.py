@@ -118,7 +118,8 @@ def _numbers(path: Path, n_sizes: int, what: str) -> tuple[list[int], Floats]:
     total = file.count("numbers", 1, 1 << 30)
     if total != expected:
         raise file.flaw(f"{total} numbers, but the sizes {sizes} are of {expected}.")
-    found = file.array(total, "f4", what).astype(np.float64)
+    with np.errstate(invalid="ignore"):  # a signalling NaN, which is refused below
+        found = file.array(total, "f4", what).astype(np.float64)
     if first is not None:
         words = np.frombuffer(file.raw[first : file.at], dtype=np.dtype(file.order + "u4"))
         if (given := int(file.array(1, "u4", "its checksum")[0])) != (own := _checksum(words.tolist())):

@@ -3,6 +3,8 @@ import { http } from "./http.js";
 
 let transport = http;
 const heard = new Set();
+const STOP = "stop"; // waits for no other write
+let written = Promise.resolve(); // the last write
 
 /** An answer that is an error: `status` as in HTTP (0: no connection), `message` a sentence to show. */
 export class ApiError extends Error {
@@ -25,7 +27,7 @@ export const lostText = () => transport.lost;
 
 /**
  * Call a function with each state of the session that an answer brings, and with null when a job began: the state is
- * another one then. Returns what ends this.
+ * another one then, and what began it waits until a promise that is returned is kept. Returns what ends this.
  */
 export function onState(hear) {
   heard.add(hear);
@@ -55,16 +57,26 @@ async function ask(method, path, body, signal) {
   if (status >= 400) throw new ApiError(answer?.error || `The studio answered with status ${status}.`, status);
   if (method === "POST" && answer !== null && typeof answer === "object") {
     if ("revision" in answer) heard.forEach((hear) => hear(answer));
-    else if ("job" in answer) heard.forEach((hear) => hear(null));
+    else if ("job" in answer) await Promise.all([...heard].map((hear) => hear(null))); // or a second press begins another
   }
   return answer;
+}
+
+/**
+ * Writes go one after the other: of two at once the second may arrive first, and a fit miss what was just chosen for it.
+ * A body that is a function is made when its turn comes, of what the writes before it left.
+ */
+function write(path, body) {
+  const own = written.then(() => ask("POST", address(path), typeof body === "function" ? body() : body));
+  written = own.catch(() => {});
+  return own;
 }
 
 export const api = {
   /** get("rows", {start: 0, view: {...}}): the answer; objects among the values are sent as JSON. */
   get: (path, params, signal) => ask("GET", address(path, params), undefined, signal),
   /** post("spec", {changes}): the answer; where it is a state of the session, the whole page follows. */
-  post: (path, body = {}, signal) => ask("POST", address(path), body, signal),
+  post: (path, body = {}, signal) => (signal || path === STOP ? ask("POST", address(path), body, signal) : write(path, body)),
   /** view("timeline", {...}): what a family's own view shows. */
   view: (name, given = {}, signal) => ask("POST", address("view"), { name, ask: given }, signal),
   /** Send a file in place of the data of the session. */

@@ -4,17 +4,7 @@ const TYPES = ["progress", "draws", "note", "done", "failed", "state", "reset"];
 const SHORTEST = 500; // milliseconds until the first attempt to connect again
 const LONGEST = 8000;
 
-let written = Promise.resolve(); // the last write
-
-/** Writes go one after the other: of two at once the second may arrive first, and a fit miss what was just chosen for it. */
-function request(method, path, body, signal) {
-  if (method !== "POST" || signal) return sent(method, path, body, signal);
-  const own = written.then(() => sent(method, path, body));
-  written = own.catch(() => {});
-  return own;
-}
-
-async function sent(method, path, body, signal) {
+async function request(method, path, body, signal) {
   const options = { method, signal, credentials: "same-origin", headers: { Accept: "application/json" } };
   if (body instanceof Blob) options.body = body;
   else if (body !== undefined) {

@@ -1,5 +1,5 @@
 // Where the user is: the screen and its settings, kept in the address ("#/fit?classes=2..6"), so that Back and reload work.
-import { useEffect, useState } from "./lib.js";
+import { useLayoutEffect, useState } from "./lib.js";
 
 /** {screen, params} of "#/fit?classes=2..6". */
 export function parse(hash) {
@@ -79,7 +79,7 @@ export function go(screen, params = {}, { replace = false } = {}) {
 /** The route, current at every render. */
 export function useRoute() {
   const [hash, setHash] = useState(here());
-  useEffect(() => {
+  useLayoutEffect(() => {
     const stop = place.listen(() => setHash(here()));
     setHash(here());
     return stop;

@@ -77,11 +77,16 @@ class Session {
   }
 
   /** Fetch the state; `anew` takes it even where its revision is lower, as after a restart of the server. */
-  async refresh(anew = false) {
-    const asked = ++this.stamp;
+  refresh(anew = false) {
+    this.stamp += 1;
+    this.newest = this.fetch(this.stamp, anew);
+    return this.newest;
+  }
+
+  async fetch(asked, anew) {
     try {
       const state = await api.get("state");
-      if (asked < this.stamp && !anew) return;
+      if (asked < this.stamp && !anew) return this.newest; // whoever waits for the state waits for that one
       this.shut = null;
       this.adopt(state, anew);
     } catch (error) {
@@ -89,12 +94,14 @@ class Session {
       else if (error.status) this.note(error.message, "bad");
       this.changed();
     }
+    return undefined;
   }
 
+  /** Take a state over, before the next key or click: a button that it disables is not pressed twice. */
   adopt(state, anew = false) {
     if (!anew && this.state && state.revision < this.state.revision) return;
     this.state = state;
-    this.changed();
+    this.heard.forEach((hear) => hear());
   }
 
   note(text, kind = "note", open = true) {

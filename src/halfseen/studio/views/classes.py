@@ -17,6 +17,7 @@ from halfseen.app.report.profiles import TONES, profile_heat
 from halfseen.app.tables import features
 from halfseen.errors import ParameterError
 from halfseen.estimators.table import why as reasons
+from halfseen.estimators.table.table_mixture import TableMixture
 from halfseen.inference.standard_errors import StandardErrors
 from halfseen.plots.pairs import scatter
 from halfseen.studio.described import description_of
@@ -151,6 +152,8 @@ def _cell(value: Any) -> Any:
 def points(ask: Ask) -> dict[str, Any]:
     """Return rows as points over two columns, with the outlines of the classes."""
     session, version = ask.session, ask.session.version(ask.number("version"))
+    if not (hasattr(version.model, "_scatter") or isinstance(version.model, TableMixture)):  # such as a network
+        return {"columns": [], "points": []}
     seen = session.kept(
         "points", version, lambda: scatter(version.model, session.material(version), MOST_POINTS, random_state=0)
     )

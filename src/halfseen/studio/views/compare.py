@@ -80,6 +80,8 @@ def _tried(session: Session, version: Version) -> list[dict[str, Any]]:
     if table is None:
         return []
     columns = nw.from_native(table).to_dict(as_series=False)
+    if "n_components" not in columns:  # networks, of which other things were tried
+        return []
     found = [dict(zip(columns, map(_plain, row), strict=True)) for row in zip(*columns.values(), strict=True)]
     kept = _kept(version)
     return [

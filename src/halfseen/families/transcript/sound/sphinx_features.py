@@ -77,7 +77,7 @@ class SphinxFrontEnd:
     def __str__(self) -> str:
         """Return the settings as text, which `parse` reads: "sphinx", and what is not as by default."""
         changed = {name: value for name, value in asdict(self).items() if value != getattr(SphinxFrontEnd, name)}
-        return " ".join([NAME, *(f"-{name} {value:g}" for name, value in changed.items())])
+        return " ".join([NAME, *(f"-{name} {value:.10g}" for name, value in changed.items())])
 
     @classmethod
     def parse(cls, text: str) -> Self:

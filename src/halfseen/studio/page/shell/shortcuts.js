@@ -7,6 +7,7 @@ import { Dialog } from "../parts/dialog.js";
 import { Switch } from "../parts/field.js";
 
 const KEPT = "halfseen.shortcuts"; // where the browser remembers that they are off
+const TYPING = 1500; // milliseconds between two letters of a text, at most
 
 function isOn() {
   try {
@@ -29,11 +30,24 @@ function isTaken(target) {
   return Boolean(target.closest?.("input, select, textarea, dialog, [contenteditable], [data-keys]"));
 }
 
+let starting = false; // a fit was asked for, and the answer is not there
+let typed = { field: null, at: 0 }; // where the last letter went
+
+/** Whether a key goes on with a text whose field the page took away meanwhile, as where its model is replaced. */
+function goesOn({ key, timeStamp }) {
+  const on = key.length === 1 && typed.field !== null && !typed.field.isConnected && timeStamp - typed.at < TYPING;
+  typed = on ? { ...typed, at: timeStamp } : { field: null, at: 0 };
+  return on;
+}
+
 /** Start a fit and show it; `note` is told why where it cannot start. */
 export async function startFit(session) {
+  if (starting) return;
+  starting = true;
   const { screen, params } = parse(here());
   go("fit", screen === "fit" ? params : {});
   await api.post("fit").catch((error) => session.note(error.message, "bad"));
+  starting = false;
 }
 
 /** Listen for the keys of the page. */
@@ -43,13 +57,17 @@ export function useShortcuts({ session, help }) {
   useLayoutEffect(() => {
     const press = (event) => {
       const { session: at, help: show } = now.current;
-      if (event.defaultPrevented || event.altKey || event.metaKey || !at.state) return;
+      if (event.defaultPrevented || event.altKey || event.metaKey || event.repeat || !at.state) return;
       const fits = at.state.screens.some((screen) => screen.key === "fit");
       if (event.ctrlKey) {
         if (event.key === "Enter" && fits && !at.state.job) startFit(at);
         return;
       }
-      if (isTaken(event.target) || !isOn()) return;
+      if (isTaken(event.target)) {
+        typed = { field: event.key.length === 1 ? event.target : null, at: event.timeStamp };
+        return;
+      }
+      if (goesOn(event) || !isOn()) return;
       const act = (path) => api.post(path).catch((error) => at.note(error.message, "bad"));
       const screen = /^[1-9]$/.test(event.key) && at.state.screens[Number(event.key) - 1];
       if (screen) {

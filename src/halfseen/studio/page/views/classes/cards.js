@@ -41,11 +41,12 @@ function NameField({ name, k, value, change, first, cancel }) {
 
 export function Cards({ state, route, api, answer, one, several, of }) {
   const act = useAct();
-  const [names, setNames] = useFor(answer.version, null); // while they are edited
+  const [names, setNames] = useFor(of.number, null); // while they are edited
   const button = useRef(null);
   const left = useRef(false); // the form, whose focus goes back to the button
   const cards = answer.cards.length ? answer.cards : answer.names.map((name, k) => ({ name, k })); // without data: names
   const namesNow = of.version.names.length === cards.length ? of.version.names : cards.map((card) => card.name);
+  const known = answer.version === of.number; // the cards are still those of another version: a form would be cut off
   const end = () => {
     left.current = true;
     setNames(null);
@@ -83,7 +84,7 @@ export function Cards({ state, route, api, answer, one, several, of }) {
   return html`
     ${list}
     <div class="buttons">
-      ${of.shown && answer.can_rename && html`<button type="button" ref=${button} onClick=${() => setNames(namesNow)}>Name the ${several}</button>`}
+      ${of.shown && answer.can_rename && html`<button type="button" ref=${button} aria-disabled=${known ? undefined : "true"} onClick=${() => known && setNames(namesNow)}>Name the ${several}</button>`}
       ${of.shown && state.table && answer.names.length > 0 && route.params.class !== "all" && html`<a href=${href("classes", { ...rest, class: "all" })}>${answer.can_say_why ? "Rows of all, the least certain first" : `Rows of all ${several}`}</a>`}
     </div>`;
 }

@@ -66,7 +66,8 @@ export function Rows({ state, route, set, api, answer, one, several, label }) {
   };
   const pick = (row, by) => {
     set({ row: String(row.row), against: undefined });
-    moves.current = by === "key";
+    moves.current = by === "key" && String(row.row) !== picked;
+    if (by === "key" && !moves.current) panel.current?.focus(); // it is there
   };
   useLayoutEffect(() => {
     if (!moves.current || picked === undefined) return;

@@ -26,9 +26,10 @@ export function Columns({ columns, rows, kinds, ignore, change, failed }) {
   const [sought, setSought] = useState("");
   const [most, setMost] = useState(AT_ONCE);
   const choose = (name, kind) =>
-    change({
-      columns: { [name]: kind === OUT || kind === "" ? null : kind },
-      ...(kind === OUT ? { ignore: [...ignore, name] } : ignore.includes(name) ? { ignore: ignore.filter((one) => one !== name) } : {}),
+    change((spec) => {
+      const others = spec.ignore.filter((one) => one !== name);
+      const ignored = kind === OUT ? { ignore: [...others, name] } : others.length < spec.ignore.length ? { ignore: others } : {};
+      return { columns: { [name]: kind === OUT || kind === "" ? null : kind }, ...ignored };
     });
   const found = columns.filter((column) => column.name.toLowerCase().includes(sought.toLowerCase()));
   const refusals = failed ? failed.message : ""; // a refused choice goes back to what is
