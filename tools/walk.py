@@ -29,6 +29,7 @@ FITS = {
     "BayesNet": (ANSWERS, "hs.BayesNet('x0 <- C -> x1', hidden={'C': 2}, random_state=0).fit(X)"),
     "PCFG": (f"rules = {RULES!r}", "hs.PCFG.from_string(rules).fit(['dogs bark', 'cats sleep'])"),
     "WordAligner": ("", "hs.WordAligner().fit(['das haus', 'das buch'], ['the house', 'the book'])"),
+    "G2P": ("", "hs.G2P().fit({'cat': [['K', 'AE', 'T']], 'act': [['AE', 'K', 'T']]})"),
     "halfseen fit --report": (
         "hs.load_penguins().to_csv('penguins.csv', index=False); from halfseen.app.cli import app",
         "app(['fit', 'penguins.csv', '-k', '2', '-o', 'm.halfseen', '--report', 'r.html'], standalone_mode=False)",

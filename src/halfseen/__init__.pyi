@@ -26,6 +26,8 @@ from halfseen.families.mixture.naive_bayes import NaiveBayes
 from halfseen.families.network.estimator import BayesNet
 from halfseen.families.network.files import read_bif, write_bif
 from halfseen.families.network.plots import plot_network
+from halfseen.families.pronunciation.estimator import G2P
+from halfseen.families.pronunciation.scores import score_pronunciations
 from halfseen.families.transcript.dictionary import read_dictionary
 from halfseen.families.transcript.estimator import TranscriptAligner
 from halfseen.families.transcript.plots import plot_alignment
@@ -67,6 +69,7 @@ from halfseen.studio.watch import watch
 __version__: str
 
 __all__ = [
+    "G2P",
     "HMM",
     "PCFG",
     "AudioFolder",
@@ -142,6 +145,7 @@ __all__ = [
     "report",
     "save",
     "score_links",
+    "score_pronunciations",
     "show_versions",
     "standard_errors",
     "studio",

@@ -42,6 +42,7 @@ FITS = {
     "BayesNet": Fit(("rows.csv",), ("--model", "color <- C -> shape", "--hidden", "C=2")),
     "PCFG": Fit(("sentences.txt",), ("--model", "rules.cfg")),
     "WordAligner": Fit(("a.de", "a.en"), ("--model", "words")),
+    "G2P": Fit(("said.dict",), ("--model", "g2p")),
 }
 
 
@@ -73,6 +74,7 @@ def folder(tmp_path_factory):
         "said.csv": ["who,transcript", *(f"{name},low high" for name in "pqrs")],
         "rules.cfg": [RULES],
         "sentences.txt": ["dogs bark", "cats sleep", "dogs sleep", "dogs bark"],
+        "said.dict": ["cat\tK AE T", "act\tAE K T", "tack\tT AE K", "tax\tT AE K S"],
         "a.de": ["das haus", "das buch", "ein buch"],
         "a.en": ["the house", "the book", "a book"],
     }
@@ -112,6 +114,7 @@ def arguments_of(verb, estimator, model):
         "predict": [model, fit.data[0]],
         "align": [model, *fit.data],
         "parse": [model, "sentences.txt"],
+        "pronounce": [model, "--text", "cat tact"],
         "impute": [model, fit.data[0]],
         "check": [model, fit.data[0], "--check"],
         "sample": [model, "-n", "3"],
@@ -132,6 +135,7 @@ USES = (
     "predict",
     "align",
     "parse",
+    "pronounce",
     "impute",
     "check",
     "sample",
@@ -183,7 +187,8 @@ def test_info_shows_every_model(fitted, estimator):
 
 ESTIMATES = {"GaussianMixture": "maximum likelihood", "GaussianClassifier": "maximum likelihood"}
 ESTIMATES |= {"HMM": "maximum likelihood", "TranscriptAligner": "maximum likelihood", "WordAligner": "trained to agree"}
-WITHOUT_BIC = ("TranscriptAligner", "WordAligner")
+ESTIMATES |= {"G2P": "smoothed by Kneser-Ney"}
+WITHOUT_BIC = ("TranscriptAligner", "WordAligner", "G2P")
 
 
 @pytest.mark.parametrize("estimator", [name for name in FITS if name != "KMeans"])

@@ -27,6 +27,7 @@ FITS = {
     "net": ["example:votes", "--model", "crime <- C -> party"],
     "class-network": ["example:votes", "--model", "class-network"],
     "words": ["example:pairs.de", "example:pairs.en", "--model", "words"],
+    "g2p": ["example:english.dict", "--model", "g2p"],
     "target": ["example:penguins", "--target", "species"],
 }
 APART = ("help", "output", "report", "on", "resume", "model", "dry_run", "sql", "glob")

@@ -457,6 +457,21 @@ def transcripts(rng: Rng) -> Trial:
     return Trial(model, (features, said), {"sample_weight": weights(rng, n)}, scores=scored, ordered=True)
 
 
+def pronunciation(rng: Rng) -> Trial:
+    letters, phones = ["a", "b", "É", "'"], ["X", "Y1", "Z"]
+    said: dict[str, list[list[str]]] = {}
+    for _ in range(int(pick(rng, 1, 2, 5, 9))):
+        word = "".join(rng.choice(letters, rng.integers(1, 6)))
+        way = rng.choice(phones, rng.integers(1, 6)).tolist()
+        if way not in said.setdefault(word, []):
+            said[word].append(way)
+    options: dict[str, Any] = {"max_iter": pick(rng, 1, 3, 1000), "assign": pick(rng, "soft", "soft", "hard")}
+    options |= {name: pick(rng, 1, 1, 2) for name in ("max_letters", "max_phones")}
+    options |= {name: chance(rng, 0.5) for name in ("lowercase", "stress", "accelerate")}
+    model = hs.G2P(pick(rng, 1, 2, 3, 8), beam=pick(rng, 1, 4, 32), **options)
+    return Trial(model, (said,), scores=options["lowercase"] is False and options["stress"], ordered=True)
+
+
 TRIALS: dict[str, Callable[[Rng], Trial]] = {
     "classes": classes,
     "naive_bayes": naive_bayes,
@@ -468,6 +483,7 @@ TRIALS: dict[str, Callable[[Rng], Trial]] = {
     "grammar": grammar,
     "words": words,
     "transcripts": transcripts,
+    "pronunciation": pronunciation,
 }
 
 

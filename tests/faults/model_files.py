@@ -34,6 +34,7 @@ MADE_BY = {
     "PCFG": "grammar",
     "WordAligner": "words",
     "TranscriptAligner": "transcripts",
+    "G2P": "pronunciation",
 }
 N_MODELS = 25  # models of each class, random fits all, from which mutants are made
 

@@ -86,6 +86,13 @@ def _of_transcripts(model: Any, features: Any, transcripts: Any) -> Iterator[tup
     yield "dwell_", model.dwell_
 
 
+def _of_pronunciation(model: Any, said: Any) -> Iterator[tuple[str, Any]]:
+    yield "pronounce_proba", [[one.probability for one in own] for own in model.pronounce_proba(list(said), 2).values()]
+    yield "score_samples", model.score_samples(said)
+    yield "segment", model.segment(said)
+    yield "error_rates", model.error_rates(said)
+
+
 USES = {
     "LatentClass": _of_a_mixture,
     "GaussianMixture": _of_a_mixture,
@@ -97,6 +104,7 @@ USES = {
     "PCFG": _of_a_grammar,
     "WordAligner": _of_words,
     "TranscriptAligner": _of_transcripts,
+    "G2P": _of_pronunciation,
 }
 MAY_HAVE_NAN = ("impute", "mpe", "sample", "transform")  # a column never observed stays missing
 

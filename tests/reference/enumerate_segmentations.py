@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
 
 import numpy as np
 
@@ -41,15 +40,23 @@ def every_way(data, b, probability) -> list[tuple[tuple[int, ...], float]]:
     return found
 
 
-def every_pronunciation(letters, units, probability, longest: int) -> dict[tuple[str, ...], float]:
-    """Return p(letters, phones) of every sequence of phones that at most `longest` units make.
+def every_pronunciation(letters, units, probability, inserted: int) -> dict[tuple[str, ...], float]:
+    """Return p(letters, phones) of every sequence of phones that units make.
 
-    `units` has the letters and phones of each unit, the end first.
+    `units` has the letters and phones of each unit, the end first; at most `inserted` in a row have no letters.
     """
     found: dict[tuple[str, ...], float] = {}
-    for length in range(longest + 1):
-        for way in product(range(1, len(units)), repeat=length):
-            if tuple(x for u in way for x in units[u][0]) == tuple(letters):
-                said = tuple(y for u in way for y in units[u][1])
-                found[said] = found.get(said, 0.0) + np.exp(log_of(way, probability))
+    for way in _ways(letters, units, inserted, inserted):
+        said = tuple(y for u in way for y in units[u][1])
+        found[said] = found.get(said, 0.0) + np.exp(log_of(way, probability))
     return found
+
+
+def _ways(letters, units, inserted: int, left: int) -> Iterator[list[int]]:
+    """Yield every sequence of units that makes some letters; `left` may be inserted before the next letter."""
+    if not letters:
+        yield []
+    for u, (own, _) in enumerate(units[1:], start=1):
+        if letters.startswith(own) and (own or left):
+            for rest in _ways(letters[len(own) :], units, inserted, inserted if own else left - 1):
+                yield [u, *rest]

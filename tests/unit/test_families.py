@@ -85,7 +85,13 @@ def test_no_value_of_model_asks_for_two_families():
     ("model", "name"),
     [
         *(("classes", "mixture"), ("kmeans", "kmeans"), ("net.BIF", "network"), ("A <- B", "network")),
-        *(("x.xmlbif", "network"), ("rules.cfg", "grammar"), ("wsj.mrg", "grammar"), ("words", "words")),
+        *(
+            ("x.xmlbif", "network"),
+            ("rules.cfg", "grammar"),
+            ("wsj.mrg", "grammar"),
+            ("words", "words"),
+            ("g2p", "pronunciation"),
+        ),
     ],
 )
 def test_model_names_a_family(model, name):
@@ -105,6 +111,8 @@ def test_an_unknown_model_is_refused_with_those_that_are_known():
         ("classes", "n_components=0 is not a whole number", "--classes 0 is not a whole number"),
         ("kmeans", "n_clusters=9 is too many", "--classes 9 is too many"),
         ("words", "model='ibm7' is not one of 'ibm1'", "--aligner 'ibm7' is not one of 'ibm1'"),
+        ("g2p", "or use on_unknown='replace'", "or use on_unknown='replace'"),
+        ("g2p", "max_letters=12 and", "--max-letters 12 and"),
         ("classes", "text='x' is not one of", "--text-model 'x' is not one of"),
         ("A -> B", "states={'A': [0]} is not", "states={'A': [0]} is not"),  # --states is of transcripts
         ("hmm", "use HMM(n_components=3, prior=None)", "use HMM(n_components=3, prior=None)"),

@@ -279,6 +279,26 @@ def align(
 
 
 @_verb
+def pronounce(
+    model: Model,
+    data: Annotated[
+        str, Argument(metavar="WORDS", help="A file of words, with blanks or lines between; - is standard input.")
+    ] = "-",
+    text: Annotated[str | None, Option("--text", metavar="WORDS", help="Words, in place of a file.")] = None,
+    output: Annotated[
+        str,
+        Option("--output", "-o", metavar="FILE", help="File to write: a dictionary, or a table (.csv); - is stdout."),
+    ] = "-",
+    n_best: Annotated[
+        int, Option("--n-best", "-n", metavar="N", min=1, help="Number of pronunciations of each word.")
+    ] = 1,
+    probs: Annotated[bool, Option("--probs", help="Also write probabilities; tables have them always.")] = False,
+    jobs: Jobs = -1,
+) -> None:
+    """Pronounce words: write a dictionary of them, as fit and align read it."""
+
+
+@_verb
 def parse(
     model: Model,
     data: Annotated[str, Argument(metavar="DATA", help="A sentence on each line; - is standard input.")] = "-",

@@ -13,6 +13,7 @@ VOTES = "halfseen fit example:votes --ignore party -k 2 -o votes.halfseen"
 QUAKES = "halfseen fit example:earthquakes --model hmm --time year --columns count=poisson -k 3 -o quakes.halfseen"
 NETWORK = 'halfseen fit example:votes --model "party -> crime; party -> immigration" -o net.halfseen'
 ENGLISH = "halfseen fit example:english.txt --model example:english.cfg -o english.halfseen"
+SAID = "halfseen fit example:english.dict --model g2p -o en.halfseen"
 WORDS = "halfseen fit example:pairs.de example:pairs.en --model words -o words.halfseen"
 
 BEGIN = (
@@ -58,6 +59,13 @@ EXAMPLES = {
             "halfseen align words.halfseen example:pairs.de example:pairs.en -o links.txt",
         ),
         (WORDS,),
+    ),
+    "pronounce": Examples(
+        (
+            'halfseen pronounce en.halfseen --text "unseen words"',
+            "halfseen pronounce en.halfseen example:english.txt -n 3 -o said.csv",
+        ),
+        (SAID,),
     ),
     "parse": Examples(
         (

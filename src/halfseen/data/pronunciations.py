@@ -17,8 +17,8 @@ def read_dictionary(path: str | os.PathLike[str]) -> dict[str, list[list[str]]]:
     A line is `word<TAB>units`, or with probabilities between them, each in a field of its own, as of the Montreal
     Forced Aligner: `word<TAB>0.99<TAB>0.2<TAB>units`. Units are separated by blanks; those that are numbers are units
     like others. A line without tabs is `word units`; there numbers with a decimal point directly after the word are
-    probabilities, `word 0.5 units`. Probabilities, the marks "(2)" of further pronunciations, and lines that begin
-    with ;;; or # are left out.
+    probabilities, `word 0.5 units`. Probabilities, the marks "(2)" of further pronunciations, lines that begin with ;;;
+    or #, and comments after " # " in lines without tabs, as of CMUdict, are left out.
 
     Examples
     --------
@@ -45,13 +45,14 @@ def read_dictionary(path: str | os.PathLike[str]) -> dict[str, list[list[str]]]:
 
 
 NUMBER = re.compile(r"(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?")  # a probability, as a field between tabs
+COMMENT = re.compile(r"\s#(?:\s|$)")
 DECIMAL = re.compile(r"\d*+\.\d++")  # one among blanks, where a whole number may be a unit
 
 
 def _entry(line: str) -> tuple[str, list[str]]:
     """Return word and units of a line, without probabilities: the last field or unit is never one."""
     tabs = "\t" in line
-    word, *fields = line.split("\t") if tabs else line.split()
+    word, *fields = line.split("\t") if tabs else COMMENT.split(line, 1)[0].split()
     name, *more = word.split() or [""]
     if more and all(map(DECIMAL.fullmatch, more)):  # Kaldi: a blank between word and probability, then a tab
         word = name

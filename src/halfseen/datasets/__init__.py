@@ -103,7 +103,8 @@ def load_votes() -> Any:
 
 
 TABLES = ("penguins", "votes", "earthquakes")
-TEXTS = ("english.txt", "english.cfg", "pairs.de", "pairs.en")  # sentences, a grammar of them, and translations
+TEXTS = ("english.txt", "english.cfg", "pairs.de", "pairs.en", "english.dict")
+# sentences, a grammar of them, translations, and pronunciations
 
 
 def path_of(name: str) -> str:

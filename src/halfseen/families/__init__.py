@@ -10,7 +10,9 @@ from importlib import import_module
 
 from halfseen.families.family import Family, Option
 
-NAMES = ("mixture", "kmeans", "hmm", "transcript", "network", "grammar", "words")  # in the order of the help
+NAMES = (  # in the order of the help
+    *("mixture", "kmeans", "hmm", "transcript", "network", "grammar", "words", "pronunciation"),
+)
 FAMILIES: tuple[Family, ...] = tuple(import_module(f"halfseen.families.{name}.manifest").FAMILY for name in NAMES)
 
 ESTIMATORS = {name: family.home(module) for family in FAMILIES for name, module in family.estimators.items()}

@@ -231,6 +231,11 @@ def ngram_best(
 Partials = dict[tuple[tuple[int, ...], int], float]  # phones so far and context -> log of the sum of the ways there
 
 
+def _add(partials: Partials, key: tuple[tuple[int, ...], int], value: float) -> None:
+    """Add the log-probability of one more way to a hypothesis."""
+    partials[key] = float(np.logaddexp(partials[key], value)) if key in partials else value
+
+
 def _pruned(partials: Partials, beam: int, order: dict[tuple[int, ...], int]) -> Partials:
     """Keep the best; of equal ones those whose phones, and then context, came first."""
     ranked = sorted(partials.items(), key=lambda item: (-item[1], order[item[0][0]], item[0][1]))
@@ -271,8 +276,7 @@ def ngram_search(
             for u in range(*ranges[piece].tolist()):
                 following, log_p = tree.step(context, u)
                 if following >= 0 and value + log_p > floor:
-                    key = (extended(sequence, u), following)
-                    out[key] = float(np.logaddexp(out[key], value + log_p)) if key in out else value + log_p
+                    _add(out, (extended(sequence, u), following), value + log_p)
 
     at: list[Partials] = [{((), tree.start()): 0.0}, *({} for _ in pieces)]
     for i in range(len(at)):
@@ -284,17 +288,16 @@ def ngram_search(
             layer = _pruned(following, beam, order)
             both = dict(at[i])
             for key, value in layer.items():
-                both[key] = float(np.logaddexp(both[key], value)) if key in both else value
+                _add(both, key, value)
             at[i] = _pruned(both, beam, order)
         for k, piece in enumerate(pieces[i].tolist() if i < len(pieces) else []):
             if piece >= 0:
                 expand(at[i], piece, -np.inf, at[i + k + 1])
     done: Partials = {}
     for (sequence, context), value in at[-1].items():
-        following_end, log_p = tree.step(context, END)
-        if following_end >= 0:
-            key = (sequence, 0)
-            done[key] = float(np.logaddexp(done[key], value + log_p)) if key in done else value + log_p
+        last, log_end = tree.step(context, END)
+        if last >= 0:
+            _add(done, (sequence, 0), value + log_end)
     log_joint[-1] = np.logaddexp.reduce(list(done.values())) if done else -np.inf
     kept = list(_pruned(done, len(found), order).items())
     for n, ((sequence, _), value) in enumerate(kept):

@@ -110,13 +110,15 @@ class Codebooks(Bundle):
         return True
 
     @property
-    def _centre(self) -> Floats:
+    def centre(self) -> Floats:
+        """What the densities are computed about, (D,)."""
         emit = unwrapped(self.leaves["emit"])
         assert isinstance(emit, Gaussian)
         return emit.centre
 
     @cached_property
-    def _cuts(self) -> list[slice]:
+    def cuts(self) -> list[slice]:
+        """Columns of each stream."""
         ends = np.cumsum(self.streams).tolist()
         return [slice(end - own, end) for end, own in zip(ends, self.streams, strict=True)]
 
@@ -127,17 +129,17 @@ class Codebooks(Bundle):
 
     def prepare(self, params: Params) -> _Ready:
         """Return the factors of x^2, of x and of 1 in each log-density."""
-        mean = (params["emit"].mean - self._centre).reshape(-1, self.width, len(self._centre))
+        mean = (params["emit"].mean - self.centre).reshape(-1, self.width, len(self.centre))
         var = params["emit"].var.reshape(mean.shape)
         with np.errstate(divide="ignore", invalid="ignore"):  # a variance of 0, which the run reports
             terms = (-0.5 / var, mean / var, -0.5 * (mean**2 / var + np.log(2 * np.pi * var)))
-        factors = [np.concatenate([term[..., cut] for term in terms], axis=2) for cut in self._cuts]
+        factors = [np.concatenate([term[..., cut] for term in terms], axis=2) for cut in self.cuts]
         return _Ready(factors, params["mix"].reshape(self.n_components, len(self.streams), self.width), mean)
 
     def _pieces(self, prepared: _Ready, data: Any) -> Iterator[_Piece]:
         """Yield the densities of all rows, by stream, rows and codebook; a missing cell adds nothing."""
-        data = np.asarray(data, dtype=np.float64) - self._centre
-        for f, cut in enumerate(self._cuts):
+        data = np.asarray(data, dtype=np.float64) - self.centre
+        for f, cut in enumerate(self.cuts):
             columns, n = data[:, cut], self.streams[f]
             whole = not np.isnan(columns).any()
             factors = prepared.factors[f]
@@ -174,19 +176,10 @@ class Codebooks(Bundle):
         """Add the expected counts of components, and the moments of the densities about their means."""
         counts = self.view(out)["mix"].reshape(prepared.mix.shape)
         moments = self.view(out)["emit"].reshape(4, *prepared.mean.shape)
-        away = np.asarray(data, dtype=np.float64) - self._centre
-        for piece in self._pieces(prepared, data):
-            cut, states = self._cuts[piece.stream], self._states[piece.book]
-            used, mix = usage[piece.rows, states].T, prepared.mix[states, piece.stream]
-            sums = mix @ piece.shares
-            if sums.min(initial=1.0) >= TINY:
-                ratio = used / sums
-                counts[states, piece.stream] += mix * (ratio @ piece.shares.T)
-                held = piece.shares * (mix.T @ ratio)
-            else:
-                within = self._posterior(prepared, piece) * used[:, None]
-                counts[states, piece.stream] += within.sum(axis=2)
-                held = within.sum(axis=0)
+        away = np.asarray(data, dtype=np.float64) - self.centre
+        for piece, used, held in self._held(usage, prepared, data):
+            cut, states = self.cuts[piece.stream], self._states[piece.book]
+            counts[states, piece.stream] += used
             x = away[piece.rows, cut]
             seen, x = (x == x).astype(np.float64), np.nan_to_num(x)
             mean, mass, first = prepared.mean[piece.book][:, cut], held @ seen, held @ x
@@ -195,6 +188,32 @@ class Codebooks(Bundle):
             own[1] += first - mean * mass
             own[2] += held @ x**2 - 2 * mean * first + mean**2 * mass
         return 0
+
+    def _held(self, usage: Floats, prepared: _Ready, data: Any) -> Iterator[tuple[_Piece, Floats, Floats]]:
+        """Yield the densities with the uses of each by states, (states, M), and at rows, (M, n)."""
+        for piece in self._pieces(prepared, data):
+            states = self._states[piece.book]
+            used, mix = usage[piece.rows, states].T, prepared.mix[states, piece.stream]
+            sums = mix @ piece.shares
+            if sums.min(initial=1.0) >= TINY:
+                ratio = used / sums
+                yield piece, mix * (ratio @ piece.shares.T), piece.shares * (mix.T @ ratio)
+            else:
+                within = self._posterior(prepared, piece) * used[:, None]
+                yield piece, within.sum(axis=2), within.sum(axis=0)
+
+    def pulls(self, usage: Floats, prepared: _Ready, data: Any) -> tuple[Floats, Floats]:
+        """Return the precision of the densities of each row, and their means about the centre times it, (N, D) each.
+
+        See `leaves.transforms`.
+        """
+        found = np.zeros((2, len(data), len(self.centre)))
+        for piece, _, held in self._held(usage, prepared, data):
+            cut, n = self.cuts[piece.stream], self.streams[piece.stream]
+            factors = prepared.factors[piece.stream][piece.book]
+            found[0, piece.rows, cut] += held.T @ (-2 * factors[:, :n])
+            found[1, piece.rows, cut] += held.T @ factors[:, n : 2 * n]
+        return found[0], found[1]
 
     def _posterior(self, prepared: _Ready, piece: _Piece) -> Floats:
         """Return the probability of each component, given state and row, (states, M, rows)."""
@@ -218,8 +237,8 @@ class Codebooks(Bundle):
     def sample(self, params: Params, components: NDArray[np.int64], rng: np.random.Generator) -> Any:
         """Draw a component in each stream, then its columns."""
         emit, n_streams = params["emit"], len(self.streams)
-        found = np.empty((len(components), len(self._centre)))
-        for f, cut in enumerate(self._cuts):
+        found = np.empty((len(components), len(self.centre)))
+        for f, cut in enumerate(self.cuts):
             chosen = self.leaves["mix"].sample(params["mix"], components * n_streams + f, rng)[:, 0]
             at = self.books[components] * self.width + chosen
             noise = rng.standard_normal((len(components), self.streams[f]))

@@ -25,6 +25,9 @@ WORDS = {
     "accuracy": "accuracy",
     "inertia_per_row": "per row",
     "labelled_rows": "on labelled rows",
+    "words_of_the_fit": "words of the fit",
+    "phone_error_rate": "phone error",
+    "word_error_rate": "word error",
 }
 
 MOST_SEQUENCES = 12

@@ -24,14 +24,12 @@ from halfseen.families.pronunciation.methods import UNKNOWN, G2PMethods
 from halfseen.families.pronunciation.model import PairChunk, UnitModel, reduce_pairs, segments_of
 from halfseen.families.pronunciation.ngrams import contexts_of
 from halfseen.families.pronunciation.units import Inventory
-from halfseen.leaves.leaf import Floats, frozen
+from halfseen.leaves.leaf import Floats
 from halfseen.runners import runner
 from halfseen.structures.joint_units import END, Codes, Contexts, Pairs, best
 from halfseen.sums import Runner
 
 log = logging.getLogger("halfseen")
-
-RARE = 1e-12  # a probability of a unit that is none
 
 
 @options.with_hints
@@ -56,9 +54,11 @@ class G2P(G2PMethods):
         Most letters and most phones of a unit; it may have none of one of them.
     lowercase : bool, default True
         Ignore case.
-    on_unknown : {"error", "replace"}, default "error"
+    stress : bool, default True
+        Keep the digits of stress after vowels, as of CMUdict; False reads AH0, AH1 and AH2 as AH.
+    on_unknown : {"error", "replace", "skip"}, default "error"
         Letters that the dictionary did not have: an error that names them; or read é as e where only e is known, leave
-        out those without such a form, and warn.
+        out those without such a form, and warn; or leave out words with them, and warn.
     beam : int, default 32
         Hypotheses that `pronounce` keeps after every letter.
     assign : {"soft", "hard"}, default "soft"
@@ -99,7 +99,7 @@ class G2P(G2PMethods):
     >>> model.pronounce(["tact", "Cack"])
     {'tact': [['T', 'AE', 'K', 'T']], 'Cack': [['K', 'AE', 'K']]}
     >>> model.segment({"back": [["B", "AE", "K"]]})
-    {'back': [[('b', ('B',)), ('a', ('AE',)), ('c', ()), ('k', ('K',))]]}
+    {'back': [[('b', ('B',)), ('a', ('AE',)), ('c', ('K',)), ('k', ())]]}
     """
 
     order: int = 7
@@ -107,6 +107,7 @@ class G2P(G2PMethods):
     max_letters: int = 1
     max_phones: int = 1
     lowercase: bool = True
+    stress: bool = True
     on_unknown: str = "error"
     beam: int = 32
     assign: str = "soft"
@@ -130,6 +131,7 @@ class G2P(G2PMethods):
         for name in ("order", "max_letters", "max_phones", "beam"):
             options.whole(name, getattr(self, name))
         options.flag("lowercase", self.lowercase)
+        options.flag("stress", self.stress)
         options.one_of("on_unknown", self.on_unknown, UNKNOWN)
         if self.assign == "soft" and self.stop == "assignments":
             raise ParameterError("stop='assignments' needs assign='hard'.")
@@ -150,14 +152,15 @@ class G2P(G2PMethods):
 
         Parameters
         ----------
-        dictionary : dict
-            {word: [[phones], ...]}, as `read_dictionary` returns it. Every pronunciation of a word counts as one
-            example; one that is there twice counts once.
+        dictionary : dict or path
+            {word: [[phones], ...]}, as `read_dictionary` returns it, or the file that it reads. Every pronunciation of
+            a word counts as one example; one that is there twice counts once.
         y : ignored
         """
         self._check_options()
-        vars(self).pop("_counted", None)
-        entries = read_entries(dictionary, self.lowercase)
+        self.__dict__.pop("_counted", None)
+        self._order, self._lowercase, self._stress = self.order, self.lowercase, self.stress
+        entries = read_entries(dictionary, self.lowercase, self.stress)
         self._n_words = len({entry.letters for entry in entries})
         entries = distinct(entries)
         self._n_pairs = len(entries)
@@ -211,11 +214,9 @@ class G2P(G2PMethods):
                 changed = int(np.maximum.reduceat(again != taken, pairs.firsts[:-1]).sum())
                 taken = again
                 self.stages_.append({"order": order, "log_joint": float(log_joint.sum()), "changed": changed})
-        self._inventory, self._segments = inventory, segments_of(pairs, taken)
+        self._inventory = inventory
+        self._take_segments(segments_of(pairs, taken))
         self._inserted = _most_inserted(self._segments, inventory)
-        self._counts = np.bincount(self._segments, minlength=inventory.n_units).astype(np.float64)
-        self._model = UnitModel.of(inventory.n_units)
-        self._params = {"units": frozen(self._counts[None] / self._counts.sum())}
 
     def _scored(self, entries: Sequence[Entry]) -> None:
         self.loglik_ = float(self._evidence(entries).sum())

@@ -6,12 +6,15 @@ Apostrophes, hyphens and points are letters like others: a dictionary tells how 
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from halfseen.data.pronunciations import read_dictionary
 from halfseen.errors import DataError, HalfseenWarning, warn
 
+STRESS = "012"  # after vowels, as in CMUdict
 SHOWN = 10  # letters, phones and words that a message lists
 
 
@@ -42,21 +45,22 @@ def letters_of(word: str, lowercase: bool) -> str:
     return unicodedata.normalize("NFC", text.lower()) if lowercase else text
 
 
-def read_entries(dictionary: Any, lowercase: bool) -> list[Entry]:
-    """Return the entries of a dictionary in its order; refuse what is none.
+def read_entries(dictionary: Any, lowercase: bool, stress: bool = True) -> list[Entry]:
+    """Return the entries of a dictionary, or of a file of one, in its order; refuse what is none.
 
     Examples
     --------
-    >>> read_entries({"Cat": [["K", "AE", "T"]]}, lowercase=True)
+    >>> read_entries({"Cat": [["K", "AE1", "T"]]}, lowercase=True, stress=False)
     [Entry(word='Cat', letters='cat', phones=('K', 'AE', 'T'))]
     """
+    if isinstance(dictionary, str | os.PathLike):
+        dictionary = read_dictionary(dictionary)
     if not isinstance(dictionary, Mapping):
         raise DataError(
-            f"dictionary={dictionary!r:.60} is not a dictionary {{word: [[phones], ...]}}. hs.read_dictionary reads "
-            "one from a file."
+            f"dictionary={dictionary!r:.60} is not a dictionary {{word: [[phones], ...]}}, nor the path of one."
         )
     found = [
-        Entry(word, letters_of(word, lowercase), phones)
+        Entry(word, letters_of(word, lowercase), phones if stress else _unstressed(word, phones))
         for word, ways in dictionary.items()
         for phones in _ways(word, ways)
     ]
@@ -67,8 +71,8 @@ def read_entries(dictionary: Any, lowercase: bool) -> list[Entry]:
 
 def _ways(word: Any, ways: Any) -> Iterator[tuple[str, ...]]:
     """Yield the pronunciations of a word."""
-    if not isinstance(word, str) or not word.strip():
-        raise DataError(f"the dictionary has {word!r:.60} where a word belongs.")
+    if not isinstance(word, str) or word.strip() != word or len(word.splitlines()) != 1:
+        raise DataError(f"the dictionary has {word!r:.60} where a word belongs, a text without blanks around it.")
     if isinstance(ways, str) or not isinstance(ways, Iterable):
         raise DataError(f"{word!r}: {ways!r:.60} is not a list of pronunciations, such as [['K', 'AE', 'T']].")
     several = list(ways)
@@ -86,6 +90,14 @@ def _ways(word: Any, ways: Any) -> Iterator[tuple[str, ...]]:
         yield listed
 
 
+def _unstressed(word: str, phones: tuple[str, ...]) -> tuple[str, ...]:
+    """Return phones without the digits of stress."""
+    found = tuple(phone.rstrip(STRESS) for phone in phones)
+    if not all(found):
+        raise DataError(f"{word!r}: {phones[found.index('')]!r} is a digit of stress alone. Use stress=True.")
+    return found
+
+
 def distinct(entries: Iterable[Entry]) -> list[Entry]:
     """Return entries with letters and phones of their own, sorted: results do not depend on the order of words."""
     return sorted({(entry.letters, entry.phones): entry for entry in entries}.values(), key=lambda one: one[1:])
@@ -99,35 +111,56 @@ def read_words(words: Any) -> list[str]:
         raise DataError(f"words={words!r:.60} is not a list of words.")
     found = list(dict.fromkeys(words))
     for word in found:
-        if not isinstance(word, str) or word.split() != [word]:
-            raise DataError(f"{word!r:.60} is not a word: a text without blanks.")
+        if not isinstance(word, str) or word.strip() != word or not word:
+            raise DataError(f"{word!r:.60} is not a word: a text without blanks around it.")
     return found
 
 
-def known_letters(words: Mapping[str, str], letters: Iterable[str], replace: bool) -> dict[str, str]:
-    """Return words by their letters, once all are known.
+def known_letters(words: Mapping[str, str], letters: Iterable[str], on_unknown: str) -> dict[str, str]:
+    """Return words by their letters, once all letters are known.
 
-    Letters that are not known are an error; or with `replace` they become the letter without its marks (é is e), or
-    are left out where that is not known either, and a warning names them.
+    Letters that are not known are an error; or with "replace" they become the letter without its marks (é is e), or
+    are left out where that is not known either; or with "skip" their words are left out. A warning names them.
     """
     known = set(letters)
     strange = {letter: word for word, own in words.items() for letter in own if letter not in known}
     if not strange:
         return dict(words)
-    if not replace:
-        listed = ", ".join(f"{letter!r} ({word})" for letter, word in list(strange.items())[:SHOWN])
-        more = f" and {len(strange) - SHOWN} more" if len(strange) > SHOWN else ""
+    if on_unknown == "error":
         raise DataError(
-            f"letters that the dictionary did not have: {listed}{more}. Add words with them to the dictionary, or use "
-            "on_unknown='replace': é is then read as e, and a letter that has no such form is left out."
+            f"letters that the dictionary did not have: {_listed(strange)}. Add words with them to the dictionary, or "
+            "use on_unknown='replace': é is then read as e, and a letter that has no such form is left out."
         )
+    if on_unknown == "skip":
+        found = {word: own for word, own in words.items() if known.issuperset(own)}
+        warn(
+            f"{len(words) - len(found)} words left out: they have letters that the dictionary did not have: "
+            f"{_listed(strange)}.",
+            UnknownLetterWarning,
+        )
+        return found
+    return _replaced(words, known, sorted(strange))
+
+
+def _listed(strange: Mapping[str, str]) -> str:
+    """Return letters, each with a word that has it."""
+    more = f" and {len(strange) - SHOWN} more" if len(strange) > SHOWN else ""
+    return ", ".join(f"{letter!r} ({word})" for letter, word in list(strange.items())[:SHOWN]) + more
+
+
+def _replaced(words: Mapping[str, str], known: set[str], strange: list[str]) -> dict[str, str]:
+    """Return words with other letters in place of strange ones."""
     plain = {letter: "".join(c for c in unicodedata.normalize("NFKD", letter) if c in known) for letter in strange}
-    read = [f"{letter!r} as {plain[letter]!r}" for letter in sorted(strange) if plain[letter]]
-    lost = [repr(letter) for letter in sorted(strange) if not plain[letter]]
+    found = {word: "".join(plain.get(letter, letter) for letter in own) for word, own in words.items()}
+    empty = next((word for word, own in found.items() if not own), None)
+    if empty is not None:
+        raise DataError(f"{empty!r} has no letter that the dictionary had.")
+    read = [f"{letter!r} as {plain[letter]!r}" for letter in strange if plain[letter]]
+    lost = [repr(letter) for letter in strange if not plain[letter]]
     told = [f"read {', '.join(read[:SHOWN])}"] if read else []
     told += [f"left out {', '.join(lost[:SHOWN])}"] if lost else []
     warn(f"letters that the dictionary did not have: {'; '.join(told)}.", UnknownLetterWarning)
-    return {word: "".join(plain.get(letter, letter) for letter in own) for word, own in words.items()}
+    return found
 
 
 class UnknownLetterWarning(HalfseenWarning):

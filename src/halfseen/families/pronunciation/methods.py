@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from itertools import batched
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,14 +23,15 @@ from halfseen.families.pronunciation.lexicon import (
 )
 from halfseen.families.pronunciation.model import PairChunk, UnitModel, cut_pairs, segments_of
 from halfseen.families.pronunciation.ngrams import contexts_of
+from halfseen.families.pronunciation.scores import PronunciationScores, score_pronunciations
 from halfseen.families.pronunciation.units import Inventory
 from halfseen.kernels import active as kernels
-from halfseen.leaves.leaf import Floats
+from halfseen.leaves.leaf import Floats, frozen
 from halfseen.leaves.limits import Params
 from halfseen.runners import runner
 from halfseen.structures.joint_units import Codes, Contexts, best, evidence
 
-UNKNOWN = ("error", "replace")
+UNKNOWN = ("error", "replace", "skip")
 BATCH = 64  # words that a worker takes at a time
 DESCRIBED = 12  # units that `describe` lists
 
@@ -54,11 +54,11 @@ class Pronunciation(NamedTuple):
 class G2PMethods(Estimator):
     """A model of pronunciation, once it is fitted."""
 
-    order: int
-    lowercase: bool
     on_unknown: str
     beam: int
-    max_phones: int
+    _order: int  # as it was in the fit: options may change after it
+    _lowercase: bool
+    _stress: bool
     random_state = None  # nothing is random
     _inventory: Inventory
     _model: UnitModel
@@ -93,13 +93,20 @@ class G2PMethods(Estimator):
     def _contexts(self) -> Contexts:
         """The n-gram model; counted when it is first needed, from the segmented dictionary."""
         if "_counted" not in vars(self):
-            if self.order == 1:
+            if self._order == 1:
                 with np.errstate(divide="ignore"):
                     self._counted = Contexts.none(np.log(self._params["units"][0]))
             else:
-                self._counted = contexts_of(self._segments, self.order, self._inventory.n_units)
+                self._counted = contexts_of(self._segments, self._order, self._inventory.n_units)
         found: Contexts = self._counted
         return found
+
+    def _take_segments(self, segments: Codes) -> None:
+        """Take the dictionary in units, a word after the other, from which n-grams are counted."""
+        self._segments = segments
+        n_units = self._inventory.n_units
+        self._counts = np.bincount(segments, minlength=n_units).astype(np.float64)
+        self._model, self._params = UnitModel.of(n_units), {"units": frozen(self._counts[None] / self._counts.sum())}
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_counted"}
@@ -127,11 +134,11 @@ class G2PMethods(Estimator):
         check_is_fitted(self)
         used = self._counts[1:] >= 0.5
         lines = [
-            f"{self._n_words:,} words in {used.sum():,} units of letters and phones, order {self.order}",
+            f"{self._n_words:,} words in {used.sum():,} units of letters and phones, order {self._order}",
             f"letters: {' '.join(self.letters_)}",
             f"phones: {' '.join(self.phones_)}",
         ]
-        several = self.max_letters > 1 or self.max_phones > 1
+        several = max(self._inventory.max_letters, self._inventory.max_phones) > 1
         kinds = [
             ("units", lambda a, b: a and b and (not several or a == b == 1)),
             ("units of more", lambda a, b: a and b and a + b > 2),
@@ -177,9 +184,10 @@ class G2PMethods(Estimator):
         check_is_fitted(self)
         options.whole("n_best", n_best)
         listed = read_words(words)
-        spelled = {word: letters_of(word, self.lowercase) for word in listed}
-        spelled = known_letters(spelled, self.letters_, self.on_unknown == "replace")
-        batches = [list(own) for own in batched(listed, BATCH)]
+        spelled = {word: letters_of(word, self._lowercase) for word in listed}
+        spelled = known_letters(spelled, self.letters_, self.on_unknown)
+        listed = list(spelled)
+        batches = [listed[i : i + BATCH] for i in range(0, len(listed), BATCH)]
         with runner(self.n_jobs, len(batches)) as run:
             found = run(partial(self._searched, spelled, n_best), batches)
             told = {word: own for batch in found for word, own in batch}
@@ -203,7 +211,7 @@ class G2PMethods(Estimator):
                 ],
                 dtype=np.int64,
             ).reshape(len(letters), len(self._lengths))
-            longest = self.max_phones * (len(letters) + self._inserted * (len(letters) + 1))
+            longest = self._inventory.max_phones * (len(letters) + self._inserted * (len(letters) + 1))
             logs, rows = np.empty(n_best + 2), np.empty((n_best + 1, longest), dtype=np.int32)
             n_found = kernels.ngram_search(
                 *contexts, pieces.ranges, numbers, pieces.phone_firsts, pieces.phones, beam, self._inserted, logs, rows
@@ -241,6 +249,22 @@ class G2PMethods(Estimator):
         """Return the total log-likelihood of the pronunciations of a dictionary."""
         return float(self.score_samples(dictionary).sum())
 
+    def error_rates(self, dictionary: Any) -> PronunciationScores:
+        """Return phone and word error of the most probable pronunciations of the words of a dictionary.
+
+        Of several pronunciations in the dictionary that counts which is nearest to the one found.
+
+        Parameters
+        ----------
+        dictionary : as in `score_samples`
+            Words that were not in the fit show what to expect of others.
+        """
+        check_is_fitted(self)
+        references: dict[str, list[list[str]]] = {}
+        for entry in self._known_entries(dictionary):
+            references.setdefault(entry.word, []).append(list(entry.phones))
+        return score_pronunciations(self.pronounce(list(references)), references)
+
     def segment(self, dictionary: Any) -> dict[str, list[list[tuple[str, tuple[str, ...]]]]]:
         """Return the best segmentation of every pronunciation of a dictionary: units of letters and phones.
 
@@ -261,28 +285,33 @@ class G2PMethods(Estimator):
             found[entry.word].append([units[u] for u in own[:-1].tolist()])
         return found
 
+    def _n_fitted(self, words: Iterable[str]) -> int | None:
+        """Return how many of some words were in the fit; None with order 1, which does not keep its words."""
+        if self._order == 1:
+            return None
+        letters = np.array(["\n", *(letters for letters, _ in self.units_)], dtype=object)  # 0 is the end of a word
+        known = set("".join(letters[self._segments]).split("\n"))
+        return sum(letters_of(word, self._lowercase) in known for word in words)
+
     def _known_entries(self, dictionary: Any) -> list[Entry]:
         """Return the entries of a dictionary, once letters and phones are known."""
-        entries = read_entries(dictionary, self.lowercase)
-        strange = {phone: entry.word for entry in entries for phone in entry.phones if phone not in self._known_phones}
+        entries = read_entries(dictionary, self._lowercase, self._stress)
+        known = frozenset(self.phones_)
+        strange = {phone: entry.word for entry in entries for phone in entry.phones if phone not in known}
         if strange:
             listed = ", ".join(f"{phone!r} ({word})" for phone, word in list(strange.items())[:SHOWN])
             raise DataError(f"phones that the model does not have: {listed}. It has {' '.join(self.phones_)}.")
-        spelled = known_letters(
-            {entry.word: entry.letters for entry in entries}, self.letters_, self.on_unknown == "replace"
-        )
-        return [entry._replace(letters=spelled[entry.word]) for entry in entries]
-
-    @property
-    def _known_phones(self) -> frozenset[str]:
-        return frozenset(self.phones_)
+        spelled = known_letters({entry.word: entry.letters for entry in entries}, self.letters_, self.on_unknown)
+        found = [entry._replace(letters=spelled[entry.word]) for entry in entries if entry.word in spelled]
+        if not found:
+            raise DataError("no word has known letters only.")
+        return found
 
     def _evidence(self, entries: Sequence[Entry]) -> Floats:
         """Return the log of the sum over segmentations of each entry."""
         chunks = cut_pairs(self._inventory.pairs(entries))
         with runner(self.n_jobs, len(chunks)) as run:
             return np.concatenate([np.zeros(0), *run(partial(_chunk_evidence, self._contexts), chunks)])
-
 
 
 def _chunk_evidence(contexts: Contexts, chunk: PairChunk) -> Floats:

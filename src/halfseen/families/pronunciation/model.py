@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -38,11 +39,11 @@ class PairChunk:
 def cut_pairs(data: Pairs, weight: Floats | None = None) -> list[PairChunk]:
     """Return the pairs in chunks, which depend on them alone."""
     weight = np.ones(len(data)) if weight is None else weight
-    bounds = np.searchsorted(data.firsts, np.arange(0, int(data.firsts[-1]) + CHUNK, CHUNK)).tolist()
-    edges = sorted({0, *bounds[1:], len(data)})
+    bounds = np.searchsorted(data.firsts[:-1], np.arange(CHUNK, int(data.firsts[-1]), CHUNK)).tolist()
+    edges = sorted({0, *bounds, len(data)})
     return [
         PairChunk(index, data.part(first, last), weight[first:last])
-        for index, (first, last) in enumerate(zip(edges[:-1], edges[1:], strict=True))
+        for index, (first, last) in enumerate(pairwise(edges))
     ]
 
 

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from halfseen.structures.joint_units import END, Codes, Contexts, Floats, Ints
+from halfseen.leaves.leaf import Floats
+from halfseen.structures.joint_units import END, Codes, Contexts, Ints
 
 NEAR = 0.05  # of a discount to nothing and to the whole count
 
@@ -29,14 +30,14 @@ class Level(NamedTuple):
     parent : ints       the (n-1)-gram before it
     shorter : ints      the (n-1)-gram without the first unit
     begins : bools      whether the n-gram begins a word
-    count : ints        how often it is in the segmentations
+    times : ints        how often it is in the segmentations
     """
 
     unit: Ints
     parent: Ints
     shorter: Ints
     begins: NDArray[np.bool_]
-    count: Ints
+    times: Ints
 
 
 def contexts_of(segments: Codes, order: int, n_units: int) -> Contexts:
@@ -106,10 +107,10 @@ def _levels(segments: Codes, order: int, n_units: int) -> list[Level]:
 
 def _counts(levels: list[Level]) -> list[Ints]:
     """Return the counts from which each level is estimated."""
-    found = [levels[-1].count]
+    found = [levels[-1].times]
     for level, longer in zip(levels[-2::-1], levels[:0:-1], strict=True):
         before = np.bincount(longer.shorter, minlength=len(level.unit))
-        found.append(np.where(level.begins, level.count, before))
+        found.append(np.where(level.begins, level.times, before))
     return found[::-1]
 
 

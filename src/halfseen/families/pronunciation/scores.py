@@ -103,8 +103,8 @@ def confusions(pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> Mapping[
 
     Examples
     --------
-    >>> dict(confusions([(["K", "AA"], ["K", "AE", "T"])]))
-    {('T', ''): 1, ('AE', 'AA'): 1}
+    >>> dict(confusions([(["K", "AA", "T"], ["K", "AE", "T", "S"])]))
+    {('S', ''): 1, ('AE', 'AA'): 1}
     """
     found: Counter[tuple[str, str]] = Counter()
     for said, reference in pairs:

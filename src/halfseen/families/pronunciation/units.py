@@ -19,7 +19,7 @@ from halfseen.families.pronunciation.lexicon import Entry
 from halfseen.structures.joint_units import Codes, Ints, Pairs
 
 TABLE = 1 << 27  # codes looked up in a table; more are sorted
-MOST = 1 << 62  # codes in 64 bits
+MOST = 1 << 53  # codes, which are kept as floats in model files
 
 
 class Pieces(NamedTuple):

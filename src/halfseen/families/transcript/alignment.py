@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halfseen.data import Source, frame_from_dict
 from halfseen.families.transcript.written import files
 from halfseen.families.transcript.written.cues import Rules
 from halfseen.families.transcript.written.tokens import Token, text_of
+
+if TYPE_CHECKING:
+    from halfseen.families.transcript.adaptation import Adaptation
 
 
 class Segment(NamedTuple):
@@ -68,6 +71,8 @@ class Alignment:
                                  standard deviations: above 5 the transcript is probably wrong
     tokens : tuple of Token      the words as they are written, with their lines and sentences; empty if not known
     band : Band or None          how a long recording was searched; None: all segmentations were
+    adapted : Adaptation or None how features were transformed for their speaker; None: they were not. Log-probabilities
+                                 and surprise are of the transformed features, as those of the training data
     """
 
     name: str
@@ -80,6 +85,7 @@ class Alignment:
     surprise: float
     tokens: tuple[Token, ...] = ()
     band: Band | None = None
+    adapted: Adaptation | None = None
 
     @property
     def text(self) -> str:

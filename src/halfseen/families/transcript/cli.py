@@ -25,6 +25,7 @@ from halfseen.data.memory import read_memory
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.convergence import ended
 from halfseen.estimators.outcome import likelihood
+from halfseen.families.transcript.adaptation import adapted_summary
 from halfseen.families.transcript.alignment import Segment
 from halfseen.families.transcript.cli_files import Files
 from halfseen.families.transcript.cli_words import of_fit, of_use, with_words
@@ -35,7 +36,7 @@ from halfseen.families.transcript.sound.files import FILMS, SOUNDS
 
 SILENCE = "sil"
 ODD = 5.0  # surprise above which a transcript is probably wrong
-OF_AUDIO = ("format", "line_length", "lines", "language", "g2p")  # options
+OF_AUDIO = ("format", "line_length", "lines", "language", "g2p", "adapt")  # options
 SHOWN = ("start", "end", "log_probability", "confidence", "start_sd", "end_sd")
 
 
@@ -273,7 +274,14 @@ def _align_audio(model: TranscriptAligner, reading: Mapping[str, Any], request: 
     model, corpus = _spoken(model, reading, request)
     if files is not None:
         files.check(corpus)
-    found = model.set_params(too_short="skip").align(corpus, corpus.transcripts)
+    adapt = request.get("adapt") or "auto"
+    model.set_params(too_short="skip")
+    if adapt == "model":
+        model, adapt = model.adapt_model(corpus, corpus.transcripts), "auto"
+        console.note(model.events_[-1])
+    found = model.align(corpus, corpus.transcripts, adapt=adapt)
+    if (said := adapted_summary(found)) is not None:
+        console.note(said)
     for recording, one in zip(corpus.recordings, found, strict=True):
         if one is None:
             console.note(

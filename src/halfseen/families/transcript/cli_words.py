@@ -120,4 +120,6 @@ def _g2p(request: Mapping[str, Any]) -> Any:
     found = read_model(request["g2p"])
     if not hasattr(found, "pronounce"):
         raise ParameterError(f"--g2p {request['g2p']}: {type(found).__name__} does not pronounce words.")
+    if "on_unknown" in found.get_params():
+        found.set_params(on_unknown="skip")  # words with letters that it does not know are for the other sources
     return found

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -16,6 +18,7 @@ from halfseen.data import Schema, SequenceChunk, Source, frame_from_dict, read
 from halfseen.engine.loop.model import Model, Reduced
 from halfseen.engine.loop.search import Plan, Search, fit
 from halfseen.engine.tables.mixture import Mixture
+from halfseen.engine.tables.preprocess import Later
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators import convergence, options
 from halfseen.estimators.base import Estimator
@@ -25,17 +28,30 @@ from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table.column_events import check_seen
 from halfseen.estimators.table.column_kinds import named_kinds
 from halfseen.families.transcript import state
+from halfseen.families.transcript.adaptation import (
+    MAX_ITER,
+    PRIOR,
+    Adaptation,
+    Adapter,
+    by_speaker,
+    check_options,
+    each_alone,
+    known_speakers,
+    moved_as,
+)
 from halfseen.families.transcript.aligner import Aligner, Typical, scored_by
 from halfseen.families.transcript.alignment import Alignment, table_of
 from halfseen.families.transcript.certainty import FRAMES, ROUNDED, Certainty, Residuals, acoustic_scale
 from halfseen.families.transcript.from_params import Given, built, with_dictionary
 from halfseen.families.transcript.lexicon import Layout, Lexicon, read_pronunciations
+from halfseen.families.transcript.reestimation import WEIGHT, adapted_message, reestimate
 from halfseen.families.transcript.sharing import Sharing
 from halfseen.families.transcript.utterances import Corpus, is_lazy, read_corpus, short_utterances_message, too_short
 from halfseen.kinds.records import Prior
 from halfseen.leaves import Cells, Leaf, Product
 from halfseen.leaves.leaf import NO_MASS, Floats, frozen, map_arrays
 from halfseen.leaves.limits import Params
+from halfseen.leaves.transforms import KINDS
 from halfseen.registry import kinds
 from halfseen.runners import runner
 from halfseen.seeds import child, seed_of
@@ -545,6 +561,8 @@ class TranscriptAligner(Estimator):
         groups: Any = None,
         time: Any = None,
         names: Sequence[str] | None = None,
+        adapt: Any = "auto",
+        speakers: Any = None,
     ) -> list[Any]:
         """Return the times of all words: an `Alignment` for each utterance, with `words`, `units` and `states`.
 
@@ -555,17 +573,171 @@ class TranscriptAligner(Estimator):
         ----------
         features, transcripts, lengths, groups, time, names :
             As in `fit`. With too_short="skip" an utterance that is too short has None in the list.
+        adapt : {"auto", "none", "mean", "diagonal", "full"} or mapping, default "auto"
+            Transform of the features of each speaker, estimated from these utterances before they are aligned: see
+            `adapt`, which also returns such a mapping. "auto" is "none" if no speakers are known. The `adapted` of an
+            alignment says what was done.
+        speakers : list of str or str, optional
+            Speaker of each utterance, or the one of all. By default, as the recordings of an `AudioFolder` know them.
         """
         corpus, layouts, kept = self._opened(features, transcripts, lengths, groups, time, names)
         found: list[Alignment | None] = [None] * len(kept)
         if not kept.any():
             return found
-        for b, aligned in zip(np.flatnonzero(kept).tolist(), self._aligned(corpus, layouts), strict=True):
+        by = self._adapted(corpus, layouts, known_speakers(speakers, features, kept), adapt)
+        for b, aligned in zip(np.flatnonzero(kept).tolist(), self._aligned(corpus, layouts, by), strict=True):
             found[b] = aligned
         with_text = getattr(features, "with_text", None)  # recordings know the text of their words
         return found if with_text is None else with_text(found)
 
-    def _aligned(self, corpus: Corpus, layouts: Sequence[Layout]) -> list[Alignment]:
+    def adapt(
+        self,
+        features: Any,
+        transcripts: Any,
+        *,
+        lengths: ArrayLike | None = None,
+        groups: Any = None,
+        time: Any = None,
+        names: Sequence[str] | None = None,
+        speakers: Any = None,
+        kind: str = "auto",
+        prior: float = PRIOR,
+        max_iter: int = MAX_ITER,
+    ) -> dict[str, Adaptation]:
+        """Return the transform of the features of each speaker under which these utterances are most probable.
+
+        x' = A x + b, by EM: the times are hidden, the model stays as it is. `align` takes the result in adapt=, also
+        for other utterances of the same speakers.
+
+        Parameters
+        ----------
+        features, transcripts, lengths, groups, time, names :
+            As in `fit`. Of each speaker, the first five minutes are used (at steps of 10 ms).
+        speakers : list of str or str, optional
+            Speaker of each utterance, or the one of all. By default, as the recordings of an `AudioFolder` know them;
+            other utterances have a speaker each.
+        kind : {"auto", "mean", "diagonal", "full"}, default "auto"
+            "mean": b alone. "diagonal": also a factor for each column. "full": all of A (constrained MLLR). "auto":
+            "full" unless values are missing or there are more than 64 columns.
+        prior : float, default 100
+            Frames that weigh in favour of no change: a short recording changes less.
+        max_iter : int, default 10
+            Passes over the utterances, at most.
+
+        Returns
+        -------
+        dict
+            By speaker an `Adaptation`: `kind`, `n_frames`, `trace` (the objective of each pass; the first is the
+            log-likelihood without a transform) and `gain` (per frame). Called with features, it transforms them.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import halfseen as hs
+        >>> runs = [np.array([20.1, 19.9, 20.0, 5.1, 4.9]), np.array([4.8, 5.2, 20.0, 19.9])]
+        >>> aligner = hs.TranscriptAligner(1).fit(runs, ["heat cool", "cool heat"])
+        >>> found = aligner.adapt([runs[0] + 3.0], ["heat cool"], speakers="oven 2", kind="mean", prior=0.0)
+        >>> found["oven 2"].transforms[0].offset.round(1)
+        array([-3.])
+        """
+        corpus, layouts, kept = self._opened(features, transcripts, lengths, groups, time, names)
+        own = known_speakers(speakers, features, kept) or each_alone(kept)
+        return self._transforms(corpus, layouts, own, kind, prior, max_iter)
+
+    def adapt_model(
+        self,
+        features: Any,
+        transcripts: Any,
+        *,
+        lengths: ArrayLike | None = None,
+        groups: Any = None,
+        time: Any = None,
+        names: Sequence[str] | None = None,
+        speakers: Any = None,
+        adapt: Any = "auto",
+        weight: float = WEIGHT,
+        max_iter: int = MAX_ITER,
+    ) -> Self:
+        """Return a copy whose densities are estimated again from these utterances, by a few passes of EM.
+
+        The model is the prior (maximum a posteriori): a state that the utterances have less often than `weight` stays
+        near what it was. Durations and pronunciations stay as they are, and so does what `surprise` compares with.
+
+        Parameters
+        ----------
+        features, transcripts, lengths, groups, time, names, speakers :
+            As in `adapt`.
+        adapt : {"auto", "none", "mean", "diagonal", "full"} or mapping, default "auto"
+            Transform the features of each speaker first, as `align` does; `align` does so too with the copy.
+        weight : float, default 20
+            Frames that the densities of a state count for.
+        max_iter : int, default 10
+            Passes over the utterances, at most.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import halfseen as hs
+        >>> oven = hs.TranscriptAligner.from_params(["heat", "cool"], [[[[20.0]]], [[[5.0]]]], [[[[1.0]]], [[[1.0]]]])
+        >>> own = oven.adapt_model([[[23.3], [22.6], [23.1], [5.2]]], ["heat cool"], weight=1.0)
+        >>> own.means_.ravel().round(2)
+        array([22.25,  5.1 ])
+        """
+        options.whole("max_iter", max_iter)
+        if not options.number("weight", weight) > 0:
+            raise ParameterError(f"weight={weight!r} is not a number of frames above 0.")
+        corpus, layouts, kept = self._opened(features, transcripts, lengths, groups, time, names)
+        if not kept.any():
+            raise DataError("features: no utterance is long enough for its transcript.")
+        by = self._adapted(corpus, layouts, known_speakers(speakers, features, kept), adapt)
+        chunks = corpus.chunks(self._schema, layouts, self._lexicon.n_emissions * self._n_mix)
+        if by is not None:
+            chunks = Later(chunks, partial(moved_as, by=by))
+        with runner(self.n_jobs, len(chunks)) as run:
+            size = int(corpus.lengths.sum())
+            done = reestimate(self._model, self._params, chunks, size, float(weight), max_iter, run)
+        found = copy.copy(self)
+        found._params = done.params
+        found.events_ = [*self.events_, adapted_message(len(layouts), size, done.trace)]
+        return found
+
+    def _transforms(
+        self,
+        corpus: Corpus,
+        layouts: Sequence[Layout],
+        speakers: Sequence[str],
+        kind: str,
+        prior: float = PRIOR,
+        max_iter: int = MAX_ITER,
+    ) -> dict[str, Adaptation]:
+        check_options(kind, prior, max_iter)
+        adapter = Adapter(self._model, self._params, self._lexicon, self._frames, prior, max_iter)
+
+        def cut(some: Corpus, graphs: Sequence[Layout]) -> Sequence[Any]:
+            return some.chunks(self._schema, graphs, self._lexicon.n_emissions * self._n_mix)
+
+        return by_speaker(adapter, corpus, layouts, speakers, kind, cut, self.n_jobs)
+
+    def _adapted(
+        self, corpus: Corpus, layouts: Sequence[Layout], speakers: list[str] | None, adapt: Any
+    ) -> list[Adaptation | None] | None:
+        """Return the transform of each utterance, as `align` is asked for; None: there are none."""
+        if adapt is None or (isinstance(adapt, str) and adapt == "none") or (speakers is None and adapt == "auto"):
+            return None
+        if isinstance(adapt, Mapping):
+            if speakers is None:
+                raise ParameterError(
+                    "adapt= has transforms by speaker, but it is not known who speaks: give speakers=."
+                )
+            return [adapt.get(speaker) for speaker in speakers]
+        options.one_of("adapt", adapt, ("auto", "none", *KINDS))
+        own = speakers or each_alone(np.ones(len(layouts), dtype=bool))
+        by = self._transforms(corpus, layouts, own, adapt)
+        return [by[speaker] for speaker in own]
+
+    def _aligned(
+        self, corpus: Corpus, layouts: Sequence[Layout], by: Sequence[Adaptation | None] | None = None
+    ) -> list[Alignment]:
         moves = self._model.prepare(self._params)["moves"][0]
         aligner = Aligner(self._lexicon, moves, float(self.step), self._typical, self._certainty)
 
@@ -573,6 +745,8 @@ class TranscriptAligner(Estimator):
 
         def align(prepared: Any, chunk: SequenceChunk) -> list[Alignment]:
             found = []
+            if by is not None:
+                chunk = moved_as(chunk, by)
             for b, scored in enumerate(
                 scored_by(lambda blocks: score(prepared["emit"], blocks, SOFT), chunk), chunk.first
             ):
@@ -582,7 +756,7 @@ class TranscriptAligner(Estimator):
                         f"{corpus.names[b]} has probability zero under the model in every segmentation. "
                         "Fit with prior= to avoid probabilities of zero."
                     )
-                found.append(one)
+                found.append(one if by is None else replace(one, adapted=by[b]))
             return found
 
         chunks = corpus.chunks(self._schema, layouts, self._lexicon.n_emissions * self._n_mix)
