@@ -1,9 +1,10 @@
-"""An hour of speech, aligned: `python -m benchmarks.transcripts [minutes]`.
+"""An hour of speech, aligned: `python -m benchmarks.transcripts [minutes] [pieces | one]`.
 
 Features are made up: 40 phones of three states, 26 normal features each, 100 ms a phone; 360 utterances of ten seconds.
 What is timed is `align` (scores, best segmentation, posterior of all segmentations: confidence and spread of every
-boundary), one pass of EM, and cepstra of an hour of noise. What the numbers do not show: reading files, and the passes
-that a fit needs.
+boundary), one pass of EM, and cepstra of an hour of noise. With `one`, all utterances are one recording, aligned by one
+thread with the text alone; also where words may be left out or inserted. Its seconds are of processor time. What the
+numbers do not show: reading files, and the passes that a fit needs.
 """
 
 from __future__ import annotations
@@ -65,7 +66,41 @@ def run(minutes: float, n_jobs: int) -> dict[str, Any]:
     }
 
 
+def in_one_piece(minutes: float, **allowed: float) -> dict[str, Any]:
+    """Align one recording of so many minutes."""
+    X, said = speech(minutes)
+    how: dict[str, Any] = {"step": 1 / RATE, "silence": "sil", "n_jobs": 1, "stop": "iterations"}
+    model = hs.TranscriptAligner(N_STATES, max_iter=3, **how).fit(X[:60], said[:60])
+    frames, words = np.concatenate(X), [word for part in said for word in part]
+    del X
+    before, begun = peak(), time.process_time()
+    [found] = model.align([frames], [words], **allowed)
+    seconds, length = time.process_time() - begun, len(frames) / RATE
+    return {
+        "minutes in one recording": round(length / 60, 1),
+        **allowed,
+        "words": len(words),
+        "align, seconds of processor time": round(seconds, 2),
+        "align, times real time": round(length / seconds),
+        "states of the transcript": found.band.n_nodes if found.band else None,
+        "in the band at a frame, mean": round(found.band.width) if found.band else None,
+        "widened": found.band.widened if found.band else None,
+        "words left out": len(found.left_out),
+        "memory before, MB": before,
+        "most memory, MB": peak(),
+    }
+
+
+def peak() -> int:
+    """Return the most memory that this process has had, in MB."""
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
 if __name__ == "__main__":
     length = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
-    for threads in (1, 2):
-        print(json.dumps(run(length, threads), indent=1))
+    if sys.argv[2:] != ["one"]:
+        for threads in (1, 2):
+            print(json.dumps(run(length, threads), indent=1))
+    if sys.argv[2:] != ["pieces"]:
+        print(json.dumps(in_one_piece(length), indent=1))
+        print(json.dumps(in_one_piece(length, left_out=0.01, inserted=0.01), indent=1))

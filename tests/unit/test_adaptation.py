@@ -262,6 +262,25 @@ def test_long_recordings_are_adapted_along_their_best_path(data, monkeypatch):
     assert (off(model.align(others, said, adapt={"one": found}, speakers="one"), truth) <= 1).mean() > 0.95
 
 
+def test_words_that_may_be_left_out_do_not_stop_the_transform_of_their_speaker(data):
+    """Utterances too short for all of their words are aligned under the transform of the others, or as they are."""
+    X, said, _, model = data
+    cut, more = X[0][:4], "a b c a b c"
+    found = model.align([*X[1:4], cut], [*said[1:4], more], left_out=0.2, speakers="one", adapt="mean")
+    others = model.adapt(X[1:4], said[1:4], speakers="one", kind="mean")["one"]
+    for one in found:
+        assert_transforms_equal(one.adapted, others)
+    assert found[-1].left_out
+    [alone] = model.align([cut], [more], left_out=0.2, speakers="one", adapt="mean")
+    assert alone.adapted is None
+
+
+def assert_transforms_equal(one, other):
+    for own, its in zip(one.transforms, other.transforms, strict=True):
+        np.testing.assert_array_equal(own.matrix, its.matrix)
+        np.testing.assert_array_equal(own.offset, its.offset)
+
+
 def test_what_cannot_be_done_is_said(data):
     X, said, _, model = data
     with pytest.raises(ParameterError, match="speakers: 2 for 16 utterances"):

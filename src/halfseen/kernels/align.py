@@ -109,7 +109,7 @@ def align_back(
         brought, place, starts = _brought(firsts, source, logs, band, values, r)
         flow = _shares(brought, starts) * np.repeat(at, np.diff(starts))
         arc_usage[firsts[low] : firsts[high]] += outer * flow
-        at = np.bincount(place, flow, minlength=band[r - 1, 1] - band[r - 1, 0])
+        at = np.asarray(np.bincount(place, flow, minlength=band[r - 1, 1] - band[r - 1, 0]), dtype=np.float64)
     now[: len(at)] = at
 
 

@@ -1,8 +1,8 @@
 """The kernels of the coarse pass over long recordings in plain NumPy; `plain` offers them with the others.
 
-First the recording is cut: `align_free` finds the best sequence of units of any number and order. Then its segments,
-instead of frames, are matched with the units of the transcript, instead of states: `align_match`. Both are small: frames
-times the states of all units, and segments times the units of the transcript.
+First the recording is cut: `align_free` finds the best sequence of units of any number and order. Then `align_match`
+matches segments, instead of frames, with the units of the transcript, instead of states. Both are small: frames times
+the states of all units, and segments times the units of the transcript.
 
 Index letters: t frame of T, e state of E, S states of each unit, n segment of N, p unit of the transcript, of P.
 """
@@ -30,6 +30,8 @@ def align_free(
     It begins with a unit, and ends anywhere.
     """
     n_frames, size = scores.shape
+    if n_frames == 0:
+        return 0.0
     first, last = np.arange(0, size, n_states), np.arange(n_states - 1, size, n_states)
     moved, left = np.zeros((n_frames, size), dtype=bool), np.zeros(n_frames, dtype=np.int64)
     value = np.full(size, -np.inf)
@@ -42,12 +44,11 @@ def align_free(
         stayed = value + logs[:, 0]
         moved[t] = come > stayed
         value = np.where(moved[t], come, stayed) + scores[t]
-    if n_frames:
-        states[-1] = np.argmax(value)
+    states[-1] = np.argmax(value)
     for t in range(n_frames - 1, 0, -1):
         e = int(states[t])
         states[t - 1] = e if not moved[t, e] else left[t] if e % n_states == 0 else e - 1
-    return float(value.max()) if n_frames else 0.0
+    return float(value.max())
 
 
 def align_match(
@@ -61,9 +62,9 @@ def align_match(
 
     value[n, p] = max(value[n - 1, p] + max(score, extra), value[n - 1, p - k] + score + (k - 1) skip for k = 1, 2, 3)
 
-    with the score of segment n as unit p - 1; at p = 0 a segment is `extra`. Units that are left at the end are skipped.
-    Of equal ways that with the smallest k is taken. sqrt(N) rows are kept, and what lies between them is computed again
-    where the path is.
+    with the score of segment n as unit p - 1; at p = 0 a segment is `extra`. Units that are left at the end are
+    skipped. Of equal ways that with the smallest k is taken. sqrt(N) rows are kept, and what lies between them is
+    computed again where the path is.
     """
     n_segments, n_places = len(scores), len(units)
     stride = max(1, int(np.ceil(np.sqrt(n_segments))))

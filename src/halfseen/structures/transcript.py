@@ -118,11 +118,13 @@ class Way(NamedTuple):
     nodes : (T,) ints          node at each frame
     log_probability : (T,) array      what each frame adds to the log of the joint; the last includes the end
     log_joint : float
+    arcs : (T + 1,) ints       arc to the node of each frame, and to the end
     """
 
     nodes: Ints
     log_probability: Floats
     log_joint: float
+    arcs: Ints
 
 
 class Held(NamedTuple):
@@ -133,12 +135,14 @@ class Held(NamedTuple):
     log_evidence : float
     held : (Q, T) array        probability of each requested span of nodes, at each frame
     frames, squares : (L,)     sums over frames of p(node at t) and of (2 t + 1) p(node at t)
+    arcs : (A,) array          expected number of times that each arc is used
     """
 
     log_evidence: float
     held: Floats
     frames: Floats
     squares: Floats
+    arcs: Floats
 
 
 @dataclass(frozen=True)
@@ -251,11 +255,12 @@ def best(graph: Graph, moves: Floats, scores: Floats | Scored, band: Ints | None
     n_frames, passes = scored.n_frames, Passes(graph, logs, scored, band)
     log_joint = passes.forward(best=True)
     if not log_joint > -np.inf:
-        return Way(np.zeros(n_frames, dtype=np.int64), np.full(n_frames, log_joint), log_joint)
+        nowhere = np.zeros(n_frames + 1, dtype=np.int64)
+        return Way(nowhere[:-1], np.full(n_frames, log_joint), log_joint, nowhere)
     arcs, by_frame = passes.trace()
     by_frame += logs[arcs[:-1]]
     by_frame[-1:] += logs[arcs[-1]]
-    return Way(graph.target[arcs[:-1]], by_frame, log_joint)
+    return Way(graph.target[arcs[:-1]], by_frame, log_joint, arcs)
 
 
 def evidence(graph: Graph, moves: Floats, scores: Floats | Scored, band: Ints | None = None) -> float:
@@ -271,5 +276,6 @@ def posterior(
     passes = Passes(graph, graph.logs(moves), scored, band)
     log_evidence = passes.forward()
     asked = _no_spans(scored.n_frames) if spans is None else spans
-    held, times = passes.soft(1.0, np.zeros(len(graph.source)), None, asked)
-    return Held(log_evidence, held, times[0], times[1])
+    arc_usage = np.zeros(len(graph.source))
+    held, times = passes.soft(1.0, arc_usage, None, asked)
+    return Held(log_evidence, held, times[0], times[1], arc_usage)

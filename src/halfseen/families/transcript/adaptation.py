@@ -35,7 +35,7 @@ from halfseen.families.transcript.alignment import Alignment
 from halfseen.families.transcript.bands import BLOCK, LONG, best_inside, coarse
 from halfseen.families.transcript.chunks import TranscriptSteps
 from halfseen.families.transcript.lexicon import Layout, Lexicon
-from halfseen.families.transcript.utterances import Corpus
+from halfseen.families.transcript.utterances import Corpus, too_short
 from halfseen.leaves import Gaussian, Leaf, Product
 from halfseen.leaves.codebooks import Codebooks
 from halfseen.leaves.leaf import Floats
@@ -262,10 +262,14 @@ def by_speaker(
     cut: Callable[[Corpus, Sequence[Layout]], Sequence[Any]],
     n_jobs: int | None,
 ) -> dict[str, Adaptation]:
-    """Return the transform of each speaker; `cut` makes chunks of utterances."""
+    """Return the transform of each speaker; `cut` makes chunks of utterances.
+
+    Utterances that are too short for their whole transcripts are left out; a speaker with no others has no transform.
+    """
     found = {}
-    for speaker in dict.fromkeys(speakers):
-        own = np.flatnonzero(np.array([name == speaker for name in speakers]))
+    long_enough = np.setdiff1d(np.arange(len(layouts)), too_short(corpus, layouts))
+    for speaker in dict.fromkeys(speakers[b] for b in long_enough):
+        own = np.array([b for b in long_enough if speakers[b] == speaker])
         ends = np.cumsum(corpus.lengths[own])
         own = own[: 1 + int(np.searchsorted(ends, MOST))]
         said, graphs = corpus.take(own), [layouts[b] for b in own.tolist()]

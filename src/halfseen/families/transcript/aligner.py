@@ -9,83 +9,148 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.data import SequenceChunk
+from halfseen.families.transcript import bands
 from halfseen.families.transcript.alignment import Alignment, Band, Segment
-from halfseen.families.transcript.bands import LONG, Words, best_inside, coarse, words_beside
+from halfseen.families.transcript.bands import Words, words_beside
 from halfseen.families.transcript.certainty import Certainty
+from halfseen.families.transcript.departures import OTHER, OUTLIERS, Background, filler_leaves
 from halfseen.families.transcript.lexicon import Layout, Lexicon
+from halfseen.families.transcript.surprise import Typical, units_of, word_fits, word_surprises
 from halfseen.leaves.leaf import Floats
 from halfseen.structures.transcript import Held, Way, best, evidence, posterior
 from halfseen.structures.transcript_passes import Scored
 
-
 IN_MEMORY = 1 << 24  # scores of a chunk, 128 MB; those of longer recordings are computed as they are needed
 
 
-class Typical(NamedTuple):
-    """Log-likelihood per frame of the training utterances: median, and 1.4826 times the median distance from it."""
+class Moves(NamedTuple):
+    """Log-probabilities of moves: of the model, those of the best path, and those of the scaled posterior."""
 
-    centre: float
-    spread: float
+    plain: Floats
+    best: Floats
+    scaled: Floats
 
-    @classmethod
-    def of(cls, by_frame: Floats) -> Typical:
-        """Return the median and spread of some utterances."""
-        centre = float(np.median(by_frame))
-        return cls(centre, 1.4826 * float(np.median(np.abs(by_frame - centre))))
 
-    def surprise(self, by_frame: float) -> float:
-        """Return how far a value is below the centre, in spreads."""
-        return (self.centre - by_frame) / self.spread if self.spread > 0 else 0.0
+class Typicals(NamedTuple):
+    """What is typical of the training data: log-likelihood per frame of an utterance, and the fit of a word."""
+
+    utterance: Typical
+    word: Typical
+
+
+class Found(NamedTuple):
+    """What the passes over an utterance give.
+
+    Attributes
+    ----------
+    way : Way                     the best path
+    band : Band or None           how it was searched
+    log_evidence : float
+    held : Held                   posterior of nodes, and of spans near each frame
+    spans : (3, T, 2) ints        nodes of the word, the unit and the state of each frame on the best path
+    linear : (sd, firsts) or None     spread given the units of the best path, and the first node of each
+    """
+
+    way: Way
+    band: Band | None
+    log_evidence: float
+    held: Held
+    spans: NDArray[np.int64]
+    linear: tuple[Floats, list[int]] | None
 
 
 class Aligner:
-    """Aligns one utterance after the other, given the log-probabilities of moves, (S,)."""
+    """Aligns one utterance after the other.
 
-    def __init__(self, lexicon: Lexicon, moves: Floats, step: float, typical: Typical, certainty: Certainty) -> None:
+    Parameters
+    ----------
+    lexicon : Lexicon
+    moves : (S,) array        log-probabilities of moves
+    step : float
+    typical : Typicals
+    certainty : Certainty
+    frames : (E,) array       expected training frames of each state
+    """
+
+    def __init__(
+        self, lexicon: Lexicon, moves: Floats, step: float, typical: Typicals, certainty: Certainty, frames: Floats
+    ) -> None:
         self.lexicon, self.moves, self.step, self.typical = lexicon, moves, step, typical
-        self.certainty = certainty
+        self.certainty, self.background = certainty, Background(frames)
+        leave = np.exp(moves[1 : 2 * lexicon.n_emissions : 2])
+        self.filler_leaves = filler_leaves(leave, frames, lexicon.n_states)
 
     def __call__(self, name: str, layout: Layout, scored: Scored) -> Alignment | None:
         """Return the alignment of an utterance with these scores; None: impossible."""
-        way, words, band = self._best(layout, scored)
-        if not way.log_joint > -np.inf:
+        found = self._passes(layout, scored)
+        if found is None:
             return None
-        piece = layout.piece_of[way.nodes]
-        units = _runs(piece)
-        inside = None if words is None else words.nodes(layout)
-        log_evidence = evidence(layout.graph, self.moves, scored, inside)
-        scaled = scored.scaled(self.certainty.scale)
-        linear = self._linear(layout, piece, scaled, words) if self._varies(layout) else None
-        spans = np.stack([_word_spans(layout, piece), _spans(layout, piece), np.stack([way.nodes, way.nodes + 1], 1)])
-        shifted, mean = self._shifts(spans)
-        held = posterior(layout.graph, self.certainty.scale * self.moves, scaled, shifted, inside)
-        sums = [_cumulative(way.log_probability), *(_cumulative(row) for row in mean(held.held))]
-        sd = _spread(held)
-        inner, firsts = (sd, None) if linear is None else linear
+        way, mean = found.way, self._shifted(found.spans)[1]
+        units = units_of(layout, way.nodes)
+        sums = [_cumulative(way.log_probability), *(_cumulative(row) for row in mean(found.held.held))]
+        sd = _spread(found.held)
+        inner, firsts = (sd, None) if found.linear is None else found.linear
         words, parts, states = (
             _Measured(self.step, self.certainty, sums[0], own, spread)
             for own, spread in zip(sums[1:], (sd, inner, inner), strict=True)
         )
+        listed = tuple(self._units(layout, units, firsts, parts))
+        margins = self.background.margins(scored, layout.graph.owner[way.nodes])
+        surprises = word_surprises(word_fits(layout, units, margins), self.typical.word)
+        spoken = _entered(layout, found.held.arcs)
+        said = tuple(
+            part._replace(surprise=surprises[part.word], spoken=spoken[part.word])
+            for part in self._words(layout, found.spans[0], way, words)
+        )
         return Alignment(
             name,
-            tuple(self._words(layout, piece, spans[0], words)),
-            tuple(self._units(layout, piece, units, firsts, parts)),
-            tuple(self._states(layout, piece, units, firsts, way, states)),
+            said,
+            listed,
+            tuple(self._states(layout, units, firsts, way, states)),
             scored.n_frames * self.step,
             way.log_joint,
-            log_evidence,
-            self.typical.surprise(log_evidence / scored.n_frames),
-            band=band,
+            found.log_evidence,
+            self.typical.utterance.surprise(found.log_evidence / scored.n_frames),
+            band=found.band,
+            left_out=tuple(self._left_out(layout, said, spoken)),
+            inserted=tuple(part for part in listed if part.name == OTHER and part.word < 0),
         )
 
-    def _best(self, layout: Layout, scored: Scored) -> tuple[Way, Words | None, Band | None]:
-        """Return the best path, and for a long recording the words that each frame may belong to."""
-        if scored.n_frames * layout.graph.n_nodes <= LONG or not layout.words:
-            return best(layout.graph, self.moves, scored), None, None
-        about = coarse(self.lexicon, layout.words, self.moves, scored)
-        return best_inside(layout, self.moves, scored, about)
+    def _passes(self, layout: Layout, scored: Scored) -> Found | None:
+        """Return what all passes over an utterance give; None: it is impossible."""
+        moves = self._moves(layout)
+        filled = scored if layout.departures is None else self.background.beside(scored, OUTLIERS)
+        way, words, band = self._best(layout, moves, scored, filled)
+        if not way.log_joint > -np.inf:
+            return None
+        way = _as_the_model_has_it(layout, way, moves)
+        piece = layout.piece_of[way.nodes]
+        inside = None if words is None else words.nodes(layout)
+        log_evidence = evidence(layout.graph, moves.plain, filled, inside)
+        scaled = filled.scaled(self.certainty.scale)
+        linear = self._linear(layout, piece, moves, scaled, words) if self._varies(layout) else None
+        spans = np.stack([_word_spans(layout, piece), _spans(layout, piece), np.stack([way.nodes, way.nodes + 1], 1)])
+        held = posterior(layout.graph, moves.scaled, scaled, self._shifted(spans)[0], inside)
+        return Found(way, band, log_evidence, held, spans, linear)
 
-    def _shifts(self, spans: NDArray[np.int64]) -> tuple[NDArray[np.int64], Callable[[Floats], Floats]]:
+    def _moves(self, layout: Layout) -> Moves:
+        """Return log-probabilities of moves; see `departures` for those of the best path."""
+        scale, allowed = self.certainty.scale, layout.departures
+        if allowed is None:
+            return Moves(self.moves, self.moves, scale * self.moves)
+        plain, scaled = (allowed.moves(self.moves, self.filler_leaves, factor) for factor in (1.0, scale))
+        return Moves(plain, scaled / scale, scaled)
+
+    def _best(
+        self, layout: Layout, moves: Moves, scored: Scored, filled: Scored
+    ) -> tuple[Way, Words | None, Band | None]:
+        """Return the best path, and for a long recording the words that each frame may belong to."""
+        if scored.n_frames * layout.graph.n_nodes <= bands.LONG or not layout.words:
+            return best(layout.graph, moves.best, filled), None, None
+        about = bands.coarse(self.lexicon, layout.words, self.moves, scored)
+        return bands.best_inside(layout, moves.best, filled, about)
+
+    def _shifted(self, spans: NDArray[np.int64]) -> tuple[NDArray[np.int64], Callable[[Floats], Floats]]:
         """Return the spans (Q, T, 2) with those of the frames nearby, and how to sum the posteriors of all of them.
 
         A boundary is where the model puts it, plus a jitter. So a frame is in a segment with the mean probability, over
@@ -103,62 +168,63 @@ class Aligner:
 
         return np.ascontiguousarray(np.concatenate([spans[:, t] for t in near])), mean
 
-    def _words(
-        self, layout: Layout, piece: NDArray[np.int64], spans: NDArray[np.int64], measured: _Measured
-    ) -> Iterator[Segment]:
-        word = np.array([part.word for part in layout.pieces])[piece]
+    def _words(self, layout: Layout, spans: NDArray[np.int64], way: Way, measured: _Measured) -> Iterator[Segment]:
+        word = layout.word_of[way.nodes]
         for first, last in _runs(word):
             if word[first] >= 0:
                 ends = spans[first].tolist()
                 yield measured.segment(layout.words[word[first]], first, last, ends[0], ends[1], int(word[first]))
 
+    def _left_out(self, layout: Layout, said: Sequence[Segment], spoken: Floats) -> Iterator[Segment]:
+        """Yield the words that the best path passes over, of no length, where the word before them ends."""
+        ends = {part.word: part.end for part in said}
+        at = 0.0
+        for word, name in enumerate(layout.words):
+            if word not in ends:
+                probability = float(spoken[word])
+                yield Segment(name, at, at, 0.0, 1 - probability, 0.0, 0.0, word, spoken=probability)
+            at = ends.get(word, at)
+
     def _units(
-        self,
-        layout: Layout,
-        piece: NDArray[np.int64],
-        runs: Sequence[tuple[int, int]],
-        firsts: Sequence[int] | None,
-        measured: _Measured,
+        self, layout: Layout, units: Sequence[tuple[int, int, int]], firsts: Sequence[int] | None, measured: _Measured
     ) -> Iterator[Segment]:
-        for number, (first, last) in enumerate(runs):
-            part = layout.pieces[piece[first]]
+        for number, (piece, first, last) in enumerate(units):
+            part = layout.pieces[piece]
             node = part.first if firsts is None else firsts[number]
-            name = self.lexicon.units[part.unit]
+            name = self.lexicon.name_of(part.unit)
             yield measured.segment(name, first, last, node, node + part.last - part.first, part.word)
 
     def _states(
         self,
         layout: Layout,
-        piece: NDArray[np.int64],
-        runs: Sequence[tuple[int, int]],
+        units: Sequence[tuple[int, int, int]],
         firsts: Sequence[int] | None,
         way: Way,
         measured: _Measured,
     ) -> Iterator[Segment]:
         nodes, number = way.nodes.tolist(), 0
         for first, last in _runs(way.nodes):
-            while runs[number][1] <= first:
+            while units[number][2] <= first:
                 number += 1
-            part = layout.pieces[piece[first]]
+            part = layout.pieces[units[number][0]]
             state = nodes[first] - part.first
             node = (part.first if firsts is None else firsts[number]) + state
-            name = f"{self.lexicon.units[part.unit]}.{state}"
+            name = f"{self.lexicon.name_of(part.unit)}.{state}"
             yield measured.segment(name, first, last, node, node + 1, part.word)
 
     def _varies(self, layout: Layout) -> bool:
-        return any(word in self.lexicon.first_way for word in layout.words)
+        return layout.departures is not None or any(word in self.lexicon.first_way for word in layout.words)
 
     def _linear(
-        self, layout: Layout, piece: NDArray[np.int64], scored: Scored, words: Words | None
+        self, layout: Layout, piece: NDArray[np.int64], moves: Moves, scored: Scored, words: Words | None
     ) -> tuple[Floats, list[int]]:
-        """Return the spread of the bounds of nodes given the pronunciations on the best path, and each unit's first."""
+        """Return the spread of the bounds of nodes given the units on the best path, and the first node of each."""
         taken = [layout.pieces[piece[first]] for first, _ in _runs(piece)]
-        plain = Lexicon(self.lexicon.units, self.lexicon.n_states)
-        only = plain.layout([self.lexicon.units[part.unit] for part in taken])
+        only = self.lexicon.chain([part.unit for part in taken])
         ends = [(part.first, part.last) for part in only.pieces]
         beside = words_beside([part.word for part in taken], len(layout.words))
         band = None if words is None else words.within(*beside, ends)
-        held = posterior(only.graph, self.certainty.scale * self.moves, scored, band=band)
+        held = posterior(only.graph, moves.scaled, scored, band=band)
         return _spread(held), [part.first for part in only.pieces]
 
 
@@ -218,6 +284,26 @@ def scored_by(score: Callable[[Mapping[str, Any]], Floats], chunk: SequenceChunk
 def _cumulative(values: Floats) -> list[float]:
     """Return the cumulative sums before each frame, and the total."""
     return [0.0, *np.cumsum(values).tolist()]
+
+
+def _as_the_model_has_it(layout: Layout, way: Way, moves: Moves) -> Way:
+    """Return a path with its log-probability under the model: it may have been found by other ones of moves."""
+    if moves.best is moves.plain:
+        return way
+    change = layout.graph.logs(moves.plain)[way.arcs] - layout.graph.logs(moves.best)[way.arcs]
+    by_frame = way.log_probability + change[:-1]
+    by_frame[-1:] += change[-1]
+    return way._replace(log_probability=by_frame, log_joint=way.log_joint + float(change.sum()))
+
+
+def _entered(layout: Layout, usage: Floats) -> Floats:
+    """Return the probability that each word is spoken: that its first state is entered."""
+    if layout.departures is None:
+        return np.ones(len(layout.words))
+    graph, word = layout.graph, np.append(layout.word_of, -1)  # the beginning, -1, and the end belong to no word
+    to, by = word[graph.target], word[graph.source]
+    entering = (to >= 0) & (to != by)
+    return np.minimum(np.bincount(to[entering], usage[entering], minlength=len(layout.words)), 1.0)
 
 
 def _runs(values: NDArray[np.int64]) -> list[tuple[int, int]]:

@@ -14,6 +14,7 @@ from halfseen.families.transcript.written.tokens import Token, text_of
 
 if TYPE_CHECKING:
     from halfseen.families.transcript.adaptation import Adaptation
+TIERS = ("words", "units", "states", "left_out", "inserted")
 
 
 class Segment(NamedTuple):
@@ -27,6 +28,9 @@ class Segment(NamedTuple):
     confidence : float           mean over its frames of the probability that they belong to it
     start_sd, end_sd : float     posterior standard deviation of its start and end
     word : int                   index of its word in the transcript; -1 for a pause
+    surprise : float             of a word: how far it fits worse than words of the training data, in robust standard
+                                 deviations; see `surprise.DOUBTFUL`. 0.0 of units and states
+    spoken : float               of a word: probability that it was spoken; below 1 only where words may be left out
     text : str                   of a word: as it is written, with its punctuation; "" where that is not known
     """
 
@@ -38,6 +42,8 @@ class Segment(NamedTuple):
     start_sd: float
     end_sd: float
     word: int
+    surprise: float = 0.0
+    spoken: float = 1.0
     text: str = ""
 
 
@@ -73,6 +79,8 @@ class Alignment:
     band : Band or None          how a long recording was searched; None: all segmentations were
     adapted : Adaptation or None how features were transformed for their speaker; None: they were not. Log-probabilities
                                  and surprise are of the transformed features, as those of the training data
+    left_out : tuple of Segment  words of the transcript that are not spoken on the best path, of no length
+    inserted : tuple of Segment  what is spoken there and not in the transcript, each named "<other>"; also among units
     """
 
     name: str
@@ -86,6 +94,8 @@ class Alignment:
     tokens: tuple[Token, ...] = ()
     band: Band | None = None
     adapted: Adaptation | None = None
+    left_out: tuple[Segment, ...] = ()
+    inserted: tuple[Segment, ...] = ()
 
     @property
     def text(self) -> str:
@@ -95,15 +105,21 @@ class Alignment:
     def with_text(self, tokens: Sequence[Token], name: str) -> Alignment:
         """Return the alignment under another name, with the text of its words if it is of these."""
         if any(
-            part.word >= len(tokens) or tokens[part.word].word != part.name for part in self.words if part.word >= 0
+            part.word >= len(tokens) or tokens[part.word].word != part.name
+            for part in (*self.words, *self.left_out)
+            if part.word >= 0
         ):
             return replace(self, name=name)
-        words = tuple(part._replace(text=tokens[part.word].text) if part.word >= 0 else part for part in self.words)
-        return replace(self, name=name, words=words, tokens=tuple(tokens))
+        words, left_out = (
+            tuple(part._replace(text=tokens[part.word].text) if part.word >= 0 else part for part in parts)
+            for parts in (self.words, self.left_out)
+        )
+        return replace(self, name=name, words=words, left_out=left_out, tokens=tuple(tokens))
 
     def tier(self, level: str) -> tuple[Segment, ...]:
-        """Return the segments of "words", "units" or "states"."""
-        return {"words": self.words, "units": self.units, "states": self.states}[level]
+        """Return the segments of one of `TIERS`."""
+        tiers = (self.words, self.units, self.states, self.left_out, self.inserted)
+        return dict(zip(TIERS, tiers, strict=True))[level]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: what a JSON file holds."""
@@ -111,8 +127,12 @@ class Alignment:
             name: getattr(self, name) for name in ("name", "duration", "log_probability", "loglik", "surprise", "text")
         }
         words = [self._placed(part) for part in self.words]
-        units = [{name: value for name, value in part._asdict().items() if name != "text"} for part in self.units]
-        return {**own, "words": words, "units": units}
+        found = {**own, "words": words, "units": [_bare(part) for part in self.units]}
+        if self.left_out:
+            found["left_out"] = [self._placed(part) for part in self.left_out]
+        if self.inserted:
+            found["inserted"] = [_bare(part) for part in self.inserted]
+        return found
 
     def _placed(self, part: Segment) -> dict[str, Any]:
         """Return a word as plain values, with its line and sentence if they are known."""
@@ -125,19 +145,24 @@ class Alignment:
         """Return the alignment with `offset` added to all times: for an utterance that begins later in a recording."""
         if not offset:
             return self
-        words, units, states = (
-            tuple(part._replace(start=part.start + offset, end=part.end + offset) for part in self.tier(level))
-            for level in ("words", "units", "states")
-        )
-        return replace(self, words=words, units=units, states=states, duration=self.duration + offset)
+        tiers = {
+            level: tuple(part._replace(start=part.start + offset, end=part.end + offset) for part in self.tier(level))
+            for level in TIERS
+        }
+        return replace(self, **tiers, duration=self.duration + offset)  # type: ignore[arg-type]
 
-    def write(self, path: str | os.PathLike[str], **rules: float) -> None:
+    def write(self, path: str | os.PathLike[str], **rules: Any) -> None:
         """Write a file by its extension.
 
         Extensions are .srt, .vtt, .words.vtt (with the time of each word), .TextGrid, .eaf (ELAN), .json, .csv and
         .ctm. `rules` are those of captions: line_length, lines, speed, shortest, longest, gap, pause; see `Rules`.
         """
         files.write(path, [self], rules=Rules(**rules))
+
+
+def _bare(part: Segment) -> dict[str, Any]:
+    """Return what a unit has: the rest is of words."""
+    return {name: value for name, value in part._asdict().items() if name not in ("surprise", "spoken", "text")}
 
 
 def table_of(alignments: Sequence[Alignment], level: str, like: Source | None) -> Any:

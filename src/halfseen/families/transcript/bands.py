@@ -2,7 +2,8 @@
 
 The exact passes cost frames times nodes: for an hour, 360,000 times 100,000. A coarse pass tells about where each word
 is, and the exact ones then work between the words nearby. The band is no beam: it does not depend on scores, and where
-the best path comes to its edge it is made twice as wide, until the path is inside everywhere.
+the best path comes to its edge it is made twice as wide, until the path is inside everywhere. Where the transcript is
+not that of the recording, so that the coarse pass is far off, another path may be better than the one inside.
 
 The coarse pass cuts the recording into segments, those of the best sequence of units of any number and order, and
 matches them with the units of the transcript (`kernels.align_coarse`). A segment may also be something that is not in
@@ -73,8 +74,9 @@ class Coarse:
     def words(self, reach: Ints) -> Words:
         """Return the words within so many segments of each, (N,), and one more."""
         at, last = np.arange(len(reach)), len(reach) - 1
-        low, high = self.word[np.maximum(at - reach, 0)] - 1, self.word[np.minimum(at + reach, last)] + 1
-        low[0], high[last] = 0, self.n_words - 1  # it begins with the first word and ends with the last
+        first, final = self.word.copy(), self.word.copy()
+        first[0], final[last] = 0, self.n_words - 1  # whatever the coarse pass left out at the ends
+        low, high = first[np.maximum(at - reach, 0)] - 1, final[np.minimum(at + reach, last)] + 1
         low, high = np.minimum.accumulate(low[::-1])[::-1], np.maximum.accumulate(high)
         low, high = np.clip(low, 0, self.n_words - 1), np.clip(high, 0, self.n_words - 1)
         return Words(low[self.segment], high[self.segment])
@@ -119,7 +121,8 @@ def best_inside(layout: Layout, moves: Floats, scored: Scored, about: Coarse) ->
     """Return the best path, which is within its band everywhere, and the band."""
     graph, reach = layout.graph, np.full(len(about.word), REACH)
     before, after = (beside[layout.piece_of] for beside in _words_beside(layout))
-    for widened in range(64):
+    widened = 0
+    while True:
         words = about.words(reach)
         band = words.nodes(layout)
         way = best(graph, moves, scored, band)
@@ -135,6 +138,7 @@ def best_inside(layout: Layout, moves: Floats, scored: Scored, about: Coarse) ->
         else:  # there is no path: the words must go faster somewhere than the band lets them
             touched = np.arange(len(reach))
         reach = _wider(reach, touched)
+        widened += 1
     return way, words, Band(graph.n_nodes, float((band[:, 1] - band[:, 0]).mean()), widened)
 
 
@@ -157,4 +161,4 @@ def _wider(reach: Ints, touched: Ints) -> Ints:
     np.add.at(change, np.maximum(touched - reach[touched], 0), 1)
     np.add.at(change, np.minimum(touched + reach[touched] + 1, last), -1)
     near = np.cumsum(change[:-1]) > 0
-    return np.where(near, 2 * reach, reach)
+    return np.where(near, np.minimum(2 * reach, last), reach)

@@ -28,6 +28,7 @@ from halfseen.estimators.outcome import likelihood
 from halfseen.families.transcript.adaptation import adapted_summary
 from halfseen.families.transcript.alignment import Segment
 from halfseen.families.transcript.cli_files import Files
+from halfseen.families.transcript.cli_notes import notes
 from halfseen.families.transcript.cli_words import of_fit, of_use, with_words
 from halfseen.families.transcript.dictionary import read_dictionary
 from halfseen.families.transcript.estimator import TranscriptAligner
@@ -35,9 +36,9 @@ from halfseen.families.transcript.recordings import MEMORY, AudioFolder
 from halfseen.families.transcript.sound.files import FILMS, SOUNDS
 
 SILENCE = "sil"
-ODD = 5.0  # surprise above which a transcript is probably wrong
 OF_AUDIO = ("format", "line_length", "lines", "language", "g2p", "adapt")  # options
 SHOWN = ("start", "end", "log_probability", "confidence", "start_sd", "end_sd")
+OF_WORDS = ("surprise", "spoken")  # shown of words of recordings, with their text
 
 
 def fit(request: Mapping[str, Any]) -> Fitted:
@@ -279,7 +280,7 @@ def _align_audio(model: TranscriptAligner, reading: Mapping[str, Any], request: 
     if adapt == "model":
         model, adapt = model.adapt_model(corpus, corpus.transcripts), "auto"
         console.note(model.events_[-1])
-    found = model.align(corpus, corpus.transcripts, adapt=adapt)
+    found = model.align(corpus, corpus.transcripts, adapt=adapt, **_allowed(request))
     if (said := adapted_summary(found)) is not None:
         console.note(said)
     for recording, one in zip(corpus.recordings, found, strict=True):
@@ -288,15 +289,18 @@ def _align_audio(model: TranscriptAligner, reading: Mapping[str, Any], request: 
                 f"note: {recording.name} is too short for its {len(recording.words)} words and was left out: is it the "
                 "right transcript?"
             )
-        elif one.surprise > ODD:
-            console.note(f"note: {recording.name} fits badly (surprise {one.surprise:.1f}): check its transcript")
+            continue
+        for note in notes(recording.name, one, recording.start):
+            console.note(f"note: {note}")
     pairs = [
         (recording, None if one is None else one.shifted(recording.start))
         for recording, one in zip(corpus.recordings, found, strict=True)
     ]
     if files is None:
         aligned = [(recording.name, one) for recording, one in pairs if one is not None]
-        _rows(request, [(name, part) for name, one in aligned for part in one.tier(request["level"])], "text")
+        _rows(
+            request, [(name, part) for name, one in aligned for part in one.tier(request["level"])], *OF_WORDS, "text"
+        )
         return
     count = files.write(pairs)
     console.note(f"{count} recording{'s' if count != 1 else ''} aligned: {output}")
@@ -309,7 +313,7 @@ def _align_table(model: TranscriptAligner, reading: Mapping[str, Any], request: 
     names = list(dict.fromkeys(table.column(group).to_pylist()))
     transcripts = _transcripts(reading)
     marks = [group, *([time] if time is not None else [])]
-    found = model.align(table.select([*kept, *marks]), transcripts, groups=group, time=time)
+    found = model.align(table.select([*kept, *marks]), transcripts, groups=group, time=time, **_allowed(request))
     times = _times(table, group, time)
     rows = []
     for name, one in zip(names, found, strict=True):
@@ -317,6 +321,11 @@ def _align_table(model: TranscriptAligner, reading: Mapping[str, Any], request: 
             first, last = round(part.start / model.step), round(part.end / model.step) - 1
             rows.append((name, part._replace(start=times[name][first], end=times[name][last])))
     _rows(request, rows)
+
+
+def _allowed(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how what is said may depart from the transcripts."""
+    return {name: request.get(name) for name in ("left_out", "inserted")}
 
 
 def _times(table: pa.Table, group: str, time: str | None) -> dict[str, list[Any]]:

@@ -39,13 +39,15 @@ from halfseen.families.transcript.adaptation import (
     known_speakers,
     moved_as,
 )
-from halfseen.families.transcript.aligner import Aligner, Typical, scored_by
-from halfseen.families.transcript.alignment import Alignment, table_of
+from halfseen.families.transcript.aligner import Aligner, Typicals, scored_by
+from halfseen.families.transcript.alignment import TIERS, Alignment, table_of
 from halfseen.families.transcript.certainty import FRAMES, ROUNDED, Certainty, Residuals, acoustic_scale
+from halfseen.families.transcript.departures import Background, Departures
 from halfseen.families.transcript.from_params import Given, built, with_dictionary
 from halfseen.families.transcript.lexicon import Layout, Lexicon, read_pronunciations
 from halfseen.families.transcript.reestimation import WEIGHT, adapted_message, reestimate
 from halfseen.families.transcript.sharing import Sharing
+from halfseen.families.transcript.surprise import Typical, typical_words
 from halfseen.families.transcript.utterances import Corpus, is_lazy, read_corpus, short_utterances_message, too_short
 from halfseen.kinds.records import Prior
 from halfseen.leaves import Cells, Leaf, Product
@@ -57,6 +59,7 @@ from halfseen.runners import runner
 from halfseen.seeds import child, seed_of
 from halfseen.structures.independent import Independent
 from halfseen.structures.transcript import LeftRight, best
+from halfseen.structures.transcript_passes import Scored
 
 log = logging.getLogger("halfseen")
 
@@ -331,6 +334,7 @@ class TranscriptAligner(Estimator):
             self._publish(stages, corpus)
             logliks = self._logliks(run, chunks)
             self._certainty = self._measured(hasattr(features, "step"), layouts, chunks)
+        self._typical_words = self._measured_words(layouts, chunks)
         seen = corpus.weight > 0  # what was left out may be impossible
         self.loglik_ = float(corpus.weight[seen] @ logliks[seen])
         self._typical = Typical.of((logliks / corpus.lengths)[seen])
@@ -527,6 +531,12 @@ class TranscriptAligner(Estimator):
                 if seen >= FRAMES:
                     return
 
+    def _measured_words(self, layouts: Sequence[Layout], chunks: Sequence[Any]) -> Typical:
+        """Return the typical fit of the words of the training data."""
+        prepared = self._model.prepare(self._params)
+        pairs = ((layouts[b], scored) for chunk in chunks for b, scored in self._utterances(prepared, chunk))
+        return typical_words(prepared["moves"][0], Background(self._frames), pairs)
+
     @property
     def acoustic_scale_(self) -> float:
         """Factor of the scores in the posterior of `align`."""
@@ -563,6 +573,8 @@ class TranscriptAligner(Estimator):
         names: Sequence[str] | None = None,
         adapt: Any = "auto",
         speakers: Any = None,
+        left_out: float | None = None,
+        inserted: float | None = None,
     ) -> list[Any]:
         """Return the times of all words: an `Alignment` for each utterance, with `words`, `units` and `states`.
 
@@ -579,12 +591,20 @@ class TranscriptAligner(Estimator):
             alignment says what was done.
         speakers : list of str or str, optional
             Speaker of each utterance, or the one of all. By default, as the recordings of an `AudioFolder` know them.
+        left_out : float, optional
+            Probability that a word of the transcript was not spoken, such as 0.01; at most 20 in a row (10 in a
+            transcript of 10,000 words). Those that were not are in `Alignment.left_out`. By default all are spoken.
+        inserted : float, optional
+            Probability that between two words, or at an end, something is said that is not in the transcript. It is in
+            `Alignment.inserted`. By default there is nothing but pauses.
         """
-        corpus, layouts, kept = self._opened(features, transcripts, lengths, groups, time, names)
+        allowed = Departures.read(left_out, inserted)
+        corpus, layouts, kept = self._opened(features, transcripts, lengths, groups, time, names, allowed=allowed)
         found: list[Alignment | None] = [None] * len(kept)
         if not kept.any():
             return found
-        by = self._adapted(corpus, layouts, known_speakers(speakers, features, kept), adapt)
+        full = layouts if allowed is None else [self._lexicon.layout(words) for words in corpus.transcripts]
+        by = self._adapted(corpus, full, known_speakers(speakers, features, kept), adapt)
         for b, aligned in zip(np.flatnonzero(kept).tolist(), self._aligned(corpus, layouts, by), strict=True):
             found[b] = aligned
         with_text = getattr(features, "with_text", None)  # recordings know the text of their words
@@ -733,23 +753,20 @@ class TranscriptAligner(Estimator):
         options.one_of("adapt", adapt, ("auto", "none", *KINDS))
         own = speakers or each_alone(np.ones(len(layouts), dtype=bool))
         by = self._transforms(corpus, layouts, own, adapt)
-        return [by[speaker] for speaker in own]
+        return [by.get(speaker) for speaker in own]
 
     def _aligned(
         self, corpus: Corpus, layouts: Sequence[Layout], by: Sequence[Adaptation | None] | None = None
     ) -> list[Alignment]:
         moves = self._model.prepare(self._params)["moves"][0]
-        aligner = Aligner(self._lexicon, moves, float(self.step), self._typical, self._certainty)
-
-        score = self._model.leaves["emit"].score
+        typical = Typicals(self._typical, self._typical_words)
+        aligner = Aligner(self._lexicon, moves, float(self.step), typical, self._certainty, self._frames)
 
         def align(prepared: Any, chunk: SequenceChunk) -> list[Alignment]:
             found = []
             if by is not None:
                 chunk = moved_as(chunk, by)
-            for b, scored in enumerate(
-                scored_by(lambda blocks: score(prepared["emit"], blocks, SOFT), chunk), chunk.first
-            ):
+            for b, scored in self._utterances(prepared, chunk):
                 one = aligner(corpus.names[b], layouts[b], scored)
                 if one is None:
                     raise DataError(
@@ -762,6 +779,11 @@ class TranscriptAligner(Estimator):
         chunks = corpus.chunks(self._schema, layouts, self._lexicon.n_emissions * self._n_mix)
         with runner(self.n_jobs, len(chunks)) as run:
             return [one for part in self._over(run, chunks, align) for one in part]
+
+    def _utterances(self, prepared: Any, chunk: SequenceChunk) -> Iterator[tuple[int, Scored]]:
+        """Return the number and the scores of each utterance of a chunk."""
+        emit = self._model.leaves["emit"]
+        return enumerate(scored_by(lambda blocks: emit.score(prepared["emit"], blocks, SOFT), chunk), chunk.first)
 
     def _scores(self, prepared: Any, chunk: SequenceChunk) -> Floats:
         return self._model.leaves["emit"].score(prepared["emit"], chunk.blocks, SOFT)
@@ -813,6 +835,7 @@ class TranscriptAligner(Estimator):
         time: Any,
         names: Any,
         short: str | None = None,
+        allowed: Departures | None = None,
     ) -> tuple[Corpus, list[Layout], Any]:
         """Read utterances for a fitted model; return those that are long enough, and which they are."""
         check_is_fitted(self)
@@ -827,7 +850,7 @@ class TranscriptAligner(Estimator):
         if unknown_words:
             raise DataError(_unknown_words_message(unknown_words, corpus, "not seen in training", CORRECT))
         _check_empty_transcripts(corpus, self._lexicon.silence, "fit with silence=")
-        layouts = [self._lexicon.layout(words) for words in corpus.transcripts]
+        layouts = [self._lexicon.layout(words, allowed) for words in corpus.transcripts]
         low = too_short(corpus, layouts)
         if low and (short or self.too_short) == "raise":
             raise DataError(short_utterances_message(corpus, layouts, low, self.states_per_unit))
@@ -952,10 +975,13 @@ class TranscriptAligner(Estimator):
         return emit["gaussian"]
 
     def to_frame(self, alignments: Sequence[Any] | None = None, level: str = "words") -> Any:
-        """Return a table: of the units, or of the "words", "units" or "states" of alignments."""
+        """Return a table of the units, or of alignments.
+
+        `level` is "words", "units", "states", "left_out" or "inserted".
+        """
         check_is_fitted(self)
         if alignments is not None:
-            options.one_of("level", level, ("words", "units", "states"))
+            options.one_of("level", level, TIERS)
             return table_of([found for found in alignments if found is not None], level, self._template)
         frames = self._by_unit(self._frames).sum(axis=1)
         table = {

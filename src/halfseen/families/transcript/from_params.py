@@ -15,10 +15,10 @@ from halfseen.errors import ParameterError
 from halfseen.estimators.state import Origin
 from halfseen.estimators.table import emission_builder
 from halfseen.estimators.table.column_kinds import named_kinds
-from halfseen.families.transcript.aligner import Typical
 from halfseen.families.transcript.certainty import Certainty
 from halfseen.families.transcript.lexicon import Lexicon, read_pronunciations
 from halfseen.families.transcript.sharing import Sharing
+from halfseen.families.transcript.surprise import Typical
 from halfseen.leaves import Cells
 from halfseen.leaves.leaf import Floats, frozen
 
@@ -96,7 +96,7 @@ def built(cls: type[Any], units: Sequence[str], given: Given, leave: ArrayLike |
         1.0 if model.acoustic_scale == "auto" else float(model.acoustic_scale),
         0.0 if model.boundary_sd == "auto" else float(model.boundary_sd) / float(model.step),
     )
-    model._typical, model._origin, model.events_ = Typical(0.0, 0.0), Origin(), []
+    model._typical, model._typical_words, model._origin, model.events_ = Typical(), Typical(), Origin(), []
     model._frames = (1 / stays).ravel()
     return model
 

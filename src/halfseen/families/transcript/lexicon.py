@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.errors import DataError, ParameterError
+from halfseen.families.transcript.departures import OTHER, Departures, Rows, most_left_out
 from halfseen.structures.transcript import Graph
 
 Pronunciations = Mapping[str, tuple[tuple[str, ...], ...]]
@@ -24,7 +25,7 @@ Ends = list[tuple[int, tuple[int, ...]]]  # ends of paths: a node, and the moves
 
 
 class Piece(NamedTuple):
-    """A unit in a transcript: its number, the word it belongs to (-1: a pause), its nodes."""
+    """A unit in a transcript: its number (U: a filler), the word it belongs to (-1: none), its nodes."""
 
     unit: int
     word: int
@@ -41,16 +42,28 @@ class Layout:
     graph : Graph
     pieces : tuple of Piece       units, those of all pronunciations, in the order of their nodes
     words : tuple of str          the transcript
+    departures : Departures or None       what may differ from it
     """
 
     graph: Graph
     pieces: tuple[Piece, ...]
     words: tuple[str, ...]
+    departures: Departures | None = None
 
     @cached_property
     def piece_of(self) -> NDArray[np.int64]:
         """Number of the piece of each node, (L,)."""
         return np.repeat(np.arange(len(self.pieces)), [piece.last - piece.first for piece in self.pieces])
+
+    @property
+    def has_fillers(self) -> bool:
+        """Whether something that is not in the transcript may be said."""
+        return self.departures is not None and self.departures.inserted > 0
+
+    @cached_property
+    def word_of(self) -> NDArray[np.int64]:
+        """Number of the word of each node, (L,); -1: none."""
+        return np.array([piece.word for piece in self.pieces], dtype=np.int64)[self.piece_of]
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,62 +138,99 @@ class Lexicon:
         found = {word: all(unit in self.number for way in self.ways(word) for unit in way) for word in words}
         return [word for word, known in found.items() if not known or not self.ways(word)]
 
-    def layout(self, words: Sequence[str]) -> Layout:
+    def name_of(self, unit: int) -> str:
+        """Return the name of a unit, or of a filler."""
+        return self.units[unit] if unit < len(self.units) else OTHER
+
+    def layout(self, words: Sequence[str], departures: Departures | None = None) -> Layout:
         """Return the graph of a transcript."""
-        build = _Build(self)
+        build = _Build(self, departures)
         ends: Ends = [(-1, ())]
-        n_stays = 2 * self.n_emissions
-        if not words:
+        if not words and not build.may_insert:
             assert self.silence is not None, "an empty transcript needs a unit for silence"
-            return build.finish(build.unit(ends, self.silence, -1), words)
+            return build.finish(build.unit(ends, self.number[self.silence], -1), words)
+        most = most_left_out(len(words))
         for i, word in enumerate(words):
-            ends = build.optional_pause(ends, n_stays if i == 0 else n_stays + 2)
-            ends = build.word(ends, word, i)
-        return build.finish(build.optional_pause(ends, n_stays), words)
+            passed = build.passed(ends, most)
+            ends = build.word(build.gap(ends, inside=i > 0), word, i) + passed
+        return build.finish(build.gap(ends, inside=False), words)
+
+    def chain(self, units: Sequence[int]) -> Layout:
+        """Return the graph of these units, and fillers, in order, with no choice but their times."""
+        build = _Build(self, Departures())
+        ends: Ends = [(-1, ())]
+        for i, unit in enumerate(units):
+            ends = build.unit(ends, unit, i)
+        return build.finish(ends, [self.name_of(unit) for unit in units])
 
 
 class _Build:
     """Builds a graph: keeps the open ends of all paths, which each addition extends."""
 
-    def __init__(self, lexicon: Lexicon) -> None:
-        self.lexicon = lexicon
+    def __init__(self, lexicon: Lexicon, departures: Departures | None) -> None:
+        self.lexicon, self.departures = lexicon, departures
+        self.rows = Rows.after(sum(lexicon.cardinalities))
+        self.may_pass = departures is not None and departures.left_out > 0
+        self.may_insert = departures is not None and departures.inserted > 0
         self.owner: list[int] = []
         self.arcs: list[tuple[int, int, tuple[int, ...]]] = []
         self.pieces: list[Piece] = []
 
-    def unit(self, ends: Ends, unit: str, word: int) -> Ends:
-        """Extend all paths by a unit."""
-        number, first = self.lexicon.number[unit], len(self.owner)
-        for state in range(number * self.lexicon.n_states, (number + 1) * self.lexicon.n_states):
-            node = len(self.owner)
+    def unit(self, ends: Ends, number: int, word: int) -> Ends:
+        """Extend all paths by a unit, or by a filler, which has one state."""
+        first, n_states = len(self.owner), self.lexicon.n_states
+        filler = number == len(self.lexicon.units)
+        for state in range(number * n_states, number * n_states + (1 if filler else n_states)):
+            node, stay = len(self.owner), self.rows.stay if filler else 2 * state
             self.owner.append(state)
             self.arcs += [(source, node, moves) for source, moves in ends]
-            self.arcs.append((node, node, (2 * state,)))
-            ends = [(node, (2 * state + 1,))]
+            self.arcs.append((node, node, (stay,)))
+            ends = [(node, (stay + 1,))]
         self.pieces.append(Piece(number, word, first, len(self.owner)))
         return ends
+
+    def gap(self, ends: Ends, *, inside: bool) -> Ends:
+        """Extend paths by what may be between words, or at an end: a pause, a filler."""
+        n_stays = 2 * self.lexicon.n_emissions
+        ends = self.optional_pause(ends, n_stays + 2 * inside)
+        if not self.may_insert:
+            return ends
+        nothing = self.rows.nothing
+        begun = [(node, (*moves, nothing + 1)) for node, moves in ends]
+        filled = self.unit(begun, len(self.lexicon.units), -1)
+        return [(node, (*moves, nothing)) for node, moves in ends] + self.optional_pause(filled, n_stays + 2)
 
     def optional_pause(self, ends: Ends, row: int) -> Ends:
         """Extend paths with and without a pause; the moves of `row` are no, yes."""
         if self.lexicon.silence is None:
             return ends
-        paused = self.unit([(node, (*moves, row + 1)) for node, moves in ends], self.lexicon.silence, -1)
+        silence = self.lexicon.number[self.lexicon.silence]
+        paused = self.unit([(node, (*moves, row + 1)) for node, moves in ends], silence, -1)
         return [(node, (*moves, row)) for node, moves in ends] + paused
+
+    def passed(self, ends: Ends, most: int) -> Ends:
+        """Return the paths that leave out the next word and the gap before it, with at most so many in a row."""
+        left_out = self.rows.spoken + 1
+        if not self.may_pass:
+            return []
+        return [(node, (*moves, left_out)) for node, moves in ends if moves.count(left_out) < most]
 
     def word(self, ends: Ends, word: str, i: int) -> Ends:
         """Extend paths by each pronunciation of a word."""
         first, found = self.lexicon.first_way.get(word), []
+        if self.may_pass:
+            ends = [(node, (*moves, self.rows.spoken)) for node, moves in ends]
         for number, way in enumerate(self.lexicon.ways(word)):
             own = ends if first is None else [(node, (*moves, first + number)) for node, moves in ends]
             for unit in way:
-                own = self.unit(own, unit, i)
+                own = self.unit(own, self.lexicon.number[unit], i)
             found += own
         return found
 
     def finish(self, ends: Ends, words: Sequence[str]) -> Layout:
         """Close all paths and return the graph."""
         self.arcs += [(node, len(self.owner), moves) for node, moves in ends]
-        return Layout(Graph.of(self.owner, self.arcs), tuple(self.pieces), tuple(words))
+        return Layout(Graph.of(self.owner, self.arcs), tuple(self.pieces), tuple(words), self.departures)
 
 
 def read_transcripts(transcripts: Any) -> list[tuple[str, ...]]:

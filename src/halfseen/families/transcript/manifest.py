@@ -66,6 +66,10 @@ FAMILY = Family(
                 "Files in a folder: TextGrid (default), srt, vtt, words.vtt, eaf, json, csv, ctm; several with commas.",
                 "NAMES",
             ),
+            Option(
+                "left_out", "Probability that a word of the transcript was not spoken, such as 0.01.", "P", type=float
+            ),
+            Option("inserted", "Probability of something else in a gap, such as 0.01.", "P", type=float),
             Option("line_length", "Characters in a line of a caption. Default: 42.", "N", type=int, least=1),
             Option("lines", "Lines of a caption. Default: 2.", "N", type=int, least=1),
             Option(

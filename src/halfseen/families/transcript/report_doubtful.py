@@ -1,4 +1,4 @@
-"""Words to listen to: those that are uncertain, have a vague start, or are in an utterance that fits badly."""
+"""Words to listen to: those that are uncertain, have a vague start, or fit badly, or are in such an utterance."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from halfseen.families.transcript.alignment import Alignment, Segment
+from halfseen.families.transcript.surprise import DOUBTFUL
 
 SURE = 0.5  # confidence below which a word is worth a look
 VAGUE = 0.05  # standard deviation of a start, in seconds, above which it is: half a syllable
@@ -33,7 +34,7 @@ class Doubtful(NamedTuple):
 def doubtful_words(found: Sequence[tuple[int, Alignment]], seconds: float, top: int) -> list[Doubtful]:
     """Return the most doubtful words, the worst first.
 
-    degree = max((1 - confidence) / (1 - SURE), start_sd / VAGUE, surprise / ODD of the utterance)
+    degree = max((1 - confidence) / (1 - SURE), start_sd / VAGUE, surprise / DOUBTFUL, surprise / ODD of the utterance)
 
     Of an utterance that fits badly only the least certain word is listed for that reason.
 
@@ -56,6 +57,7 @@ def _judged(b: int, one: Alignment, at: int, seconds: float) -> Doubtful:
     degrees = {
         f"confidence {part.confidence:.2f}": (1 - part.confidence) / (1 - SURE),
         f"start ± {1000 * vague:.0f} ms": vague / VAGUE,
+        f"does not sound like it: surprise {part.surprise:.1f}": part.surprise / DOUBTFUL,
         f"the utterance fits badly: surprise {one.surprise:.1f}": odd / ODD,
     }
     reasons = sorted((words for words, degree in degrees.items() if degree > 1), key=lambda words: -degrees[words])
@@ -63,8 +65,8 @@ def _judged(b: int, one: Alignment, at: int, seconds: float) -> Doubtful:
 
 
 def is_doubtful(part: Segment, seconds: float) -> bool:
-    """Whether a word or unit has a low confidence or a vague start."""
-    return part.confidence < SURE or part.start_sd * seconds > VAGUE
+    """Whether a word or unit has a low confidence or a vague start, or fits badly."""
+    return part.confidence < SURE or part.start_sd * seconds > VAGUE or part.surprise > DOUBTFUL
 
 
 def written(part: Segment) -> str:

@@ -30,10 +30,10 @@ from halfseen.estimators.table.state import (
     with_scanned,
     written_summary,
 )
-from halfseen.families.transcript.aligner import Typical
 from halfseen.families.transcript.certainty import Certainty
 from halfseen.families.transcript.lexicon import Lexicon, read_pronunciations
 from halfseen.families.transcript.sharing import Sharing
+from halfseen.families.transcript.surprise import Typical
 
 if TYPE_CHECKING:
     from halfseen.families.transcript.estimator import TranscriptAligner
@@ -49,6 +49,7 @@ RECORD = {
         "lexicon",
         "n_mix",
         "typical",
+        "typical_words",
         "certainty",
         "sharing",
         "front_end",
@@ -60,6 +61,12 @@ RECORD = {
 }
 OWN = ("loglik_", "objective_", "trace_", "n_iter_", "converged_", "stop_reason_", "restarts_", "events_")
 
+OF_OLD = {  # what files of 0.1 do not have
+    "certainty": list(Certainty()),
+    "typical_words": list(Typical()),
+    "sharing": None,
+    "front_end": None,
+}
 UNTRAINED = {"events_"}  # of a model that was not fitted but built from parameters
 
 
@@ -80,6 +87,7 @@ def taken(model: TranscriptAligner) -> State:
         },
         "n_mix": model._n_mix,
         "typical": list(model._typical),
+        "typical_words": list(model._typical_words),
         "certainty": list(model._certainty),
         "sharing": None if model._sharing is None else model._sharing.record(),
         "front_end": model._front_end,
@@ -103,7 +111,7 @@ def _options(model: TranscriptAligner) -> dict[str, Any]:
 def restored(cls: type[Estimator], state: State) -> Estimator:
     """Return the aligner whose state this is; raise `ParameterError` for what cannot be one."""
     record, tensors = state
-    record = {"certainty": list(Certainty()), "sharing": None, "front_end": None, **record}  # files of 0.1 have none
+    record = {**OF_OLD, **record}
     model: Estimator = created(cls, record, RECORD)
     model._lexicon = _lexicon(record["lexicon"])
     if model.dictionary is not None:
@@ -125,8 +133,10 @@ def restored(cls: type[Estimator], state: State) -> Estimator:
     model._frames, model.units_ = tensors["frames"], model._lexicon.units
     if model._frames.min(initial=0.0) < 0:
         raise ParameterError("frames: a number of frames is negative.")
-    centre, spread = record["typical"]
-    model._typical = Typical(float(centre), options.number("typical", spread))
+    model._typical, model._typical_words = (
+        Typical(float(centre), options.number("typical", spread))
+        for centre, spread in (record["typical"], record["typical_words"])
+    )
     scale, jitter = (options.number("certainty", value) for value in record["certainty"])
     if not 0 < scale <= 1 or not jitter >= 0:
         raise ParameterError(f"certainty: {record['certainty']} are not a scale up to 1 and a standard deviation.")

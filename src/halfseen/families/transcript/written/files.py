@@ -22,7 +22,10 @@ from halfseen.whole_file import whole_file
 if TYPE_CHECKING:
     from halfseen.families.transcript.alignment import Alignment, Segment
 
-SEGMENT = ("name", "start", "end", "log_probability", "confidence", "start_sd", "end_sd", "word", "text")
+SEGMENT = (
+    *("name", "start", "end", "log_probability", "confidence", "start_sd", "end_sd", "word"),
+    *("surprise", "spoken", "text"),
+)
 FORMATS = (".TextGrid", ".json", ".csv", ".srt", ".vtt", ".words.vtt", ".eaf", ".ctm")
 CAPTIONS = (".srt", ".vtt")
 Span = tuple[float, float, str]
@@ -54,6 +57,12 @@ class Content:
     def words(self) -> list[Segment]:
         """The words of all alignments."""
         return [part for one in self.alignments for part in one.words]
+
+    @property
+    def spoken(self) -> list[Segment]:
+        """The words of all alignments, and what is not in the transcript, by time."""
+        found = [part for one in self.alignments for part in (*one.words, *one.inserted)]
+        return sorted(found, key=lambda part: part.start)
 
     @property
     def units(self) -> list[Segment]:
@@ -89,7 +98,7 @@ def ending_of(path: str | os.PathLike[str]) -> str | None:
 
 
 def _write_textgrid(path: str | os.PathLike[str], content: Content) -> None:
-    tiers = {**_sentences(content), "words": _spans(content.words), "phones": _spans(content.units)}
+    tiers = {**_sentences(content), "words": _spans(content.spoken), "phones": _spans(content.units)}
     write_textgrid(path, tiers, max((one.duration for one in content.alignments), default=0.0))
 
 
@@ -115,9 +124,8 @@ def _write_json(path: str | os.PathLike[str], content: Content) -> None:
 
 def _write_csv(path: str | os.PathLike[str], content: Content) -> None:
     rows: list[Sequence[Any]] = [("level", *SEGMENT)]
-    rows += [("word", *_rounded(part)) for part in content.words] + [
-        ("unit", *_rounded(part)) for part in content.units
-    ]
+    for level, tier in (("word", "words"), ("left out", "left_out"), ("unit", "units")):
+        rows += [(level, *_rounded(part)) for one in content.alignments for part in one.tier(tier)]
     text = StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows(rows)
     with whole_file(path) as file:

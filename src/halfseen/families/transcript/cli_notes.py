@@ -1,0 +1,36 @@
+"""What `align` says of a recording beside its times: what to check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from halfseen.families.transcript.alignment import Alignment, Segment
+from halfseen.families.transcript.report_doubtful import ODD
+from halfseen.families.transcript.surprise import DOUBTFUL
+
+MOST = 5  # words that a note lists
+
+
+def notes(name: str, one: Alignment, offset: float = 0.0) -> Iterator[str]:
+    """Yield notes on an alignment; `offset` is where its recording begins."""
+    if one.surprise > ODD:
+        yield f"{name} fits badly (surprise {one.surprise:.1f}): check its transcript"
+    doubtful = sorted((part for part in one.words if part.surprise > DOUBTFUL), key=lambda part: -part.surprise)
+    if doubtful:
+        yield f"{name}: {_counted(doubtful, 'does', 'do')} not sound like it: {_listed(doubtful, offset)}"
+    if one.left_out:
+        absent = _counted(one.left_out, "was", "were")
+        yield f"{name}: {absent} not found in the recording: {_listed(one.left_out, offset)}"
+    if one.inserted:
+        times = ", ".join(f"{offset + part.start:.2f} to {offset + part.end:.2f} s" for part in one.inserted[:MOST])
+        more = " ..." if len(one.inserted) > MOST else ""
+        yield f"{name}: something that is not in the transcript is said at {times}{more}"
+
+
+def _counted(parts: Sequence[Segment], one: str, several: str) -> str:
+    return f"1 word {one}" if len(parts) == 1 else f"{len(parts)} words {several}"
+
+
+def _listed(parts: Sequence[Segment], offset: float) -> str:
+    more = " ..." if len(parts) > MOST else ""
+    return ", ".join(f"{part.text or part.name} ({offset + part.start:.2f} s)" for part in parts[:MOST]) + more
