@@ -21,7 +21,7 @@ def load_speech() -> TranscriptAligner:
     """Return the starter model of English speech, which comes with the library.
 
     Its units are the 39 phones of CMUdict, without stress, and SIL for pauses. Give it the pronunciations of the words
-    of your transcripts by `TranscriptAligner.with_dictionary`; `pronunciations_of` finds them. Its features are those of
+    of your transcripts by `TranscriptAligner.with_dictionary`; `pronunciations_of` finds them. Features are those of
     ``AudioFolder(..., features=model.front_end_)``.
 
     It was trained on synthetic speech only, made by espeak-ng, flite and festival of Debian with voices and texts that
