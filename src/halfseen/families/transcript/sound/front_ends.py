@@ -68,8 +68,7 @@ def front_end(features: Features, deltas: int, step: float | None, normalise: st
         raise ParameterError(f"features={features!r:.80} is not {OWN!r}, {NAME!r} or a function of samples and rate.")
     if deltas != 0 or step not in (None, SPHINX_STEP) or way != "speech":
         raise ParameterError(
-            f"features={features!r}: deltas={deltas}, step={step}, normalise={normalise!r} cannot be chosen for "
-            "Sphinx."
+            f"features={features!r}: deltas={deltas}, step={step}, normalise={normalise!r} cannot be chosen for Sphinx."
         )
     chosen = SphinxFrontEnd.parse(features)
 
