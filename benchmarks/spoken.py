@@ -112,7 +112,7 @@ the queen wore a purple robe with gold buttons
 he measured the width of the door twice
 """
 
-STOPS = frozenset("p b t d k g tS dZ p# t# k# ? t2 d#".split())
+STOPS = frozenset(["p", "b", "t", "d", "k", "g", "tS", "dZ", "p#", "t#", "k#", "?", "t2", "d#"])
 CLOSED = 2e-4  # samples of a closure are below this: the synthesiser writes zeros
 
 
