@@ -13,9 +13,9 @@ posterior of segmentations is taken of kappa times the scores (the magnitude adj
 The sums are the variance of the log-likelihood ratio of neighbouring states as the model has it, and as it is. Frames
 that are independent given their states have kappa = 1. The scale does not enter `fit`, `score` or `loglik_`.
 
-No scale makes up for what is wrong in the same way each time: where a model has a boundary between two sounds, and where
-a person or a synthesiser has it. `HEARD` does. It was fitted to boundaries of 40 sentences that several synthetic voices
-said (`benchmarks.spoken.DEVELOPMENT`): about nine in ten are within two standard deviations and 5 ms.
+No scale makes up for what is wrong in the same way each time: where a model has a boundary between two sounds, and
+where a person or a synthesiser has it. `HEARD` does. It was fitted to boundaries of 40 sentences that several synthetic
+voices said (`benchmarks.spoken.DEVELOPMENT`): about nine in ten are within two standard deviations and 5 ms.
 """
 
 from __future__ import annotations
