@@ -2,7 +2,7 @@
 
 espeak-ng tells when each phone begins. For a stop it means the release: the closure before it, which is digital silence
 in its sound, counts to the phone before. Phonetics, hand labels and aligners count the closure to the stop.
-`Utterance.closed` therefore moves the start of a stop to where the silence before it begins, which is exact.
+`closures_of` therefore moves the start of a stop to where the silence before it begins, which is exact.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ the queen wore a purple robe with gold buttons
 he measured the width of the door twice
 """
 
-STOPS = frozenset("p b t d k g tS dZ p# t# k# ? t2 d#".split())
+STOPS = frozenset(["p", "b", "t", "d", "k", "g", "tS", "dZ", "p#", "t#", "k#", "?", "t2", "d#"])
 CLOSED = 2e-4  # samples of a closure are below this: the synthesiser writes zeros
 
 
@@ -125,6 +125,7 @@ class Utterance(NamedTuple):
     samples, rate : sound
     phones : tuple of (phone, start in seconds)     without pauses
     words : tuple of (word, number of its first phone)
+    closures : tuple of float     starts of the phones, in seconds, if stops begin with their closures
     """
 
     name: str
@@ -132,6 +133,7 @@ class Utterance(NamedTuple):
     rate: int
     phones: tuple[tuple[str, float], ...]
     words: tuple[tuple[str, int], ...]
+    closures: tuple[float, ...]
 
     @property
     def pronounced(self) -> list[tuple[str, str]]:
@@ -144,21 +146,28 @@ class Utterance(NamedTuple):
 
     def closed(self) -> Utterance:
         """Return it with stops that begin with their closures."""
-        found, before = [], 0.0
-        for phone, start in self.phones:
-            at, least = round(start * self.rate), round(before * self.rate)
-            if phone in STOPS:
-                loud = np.flatnonzero(np.abs(self.samples[least : at + 1]) > CLOSED)
-                loud = loud[loud < at - least - round(0.002 * self.rate)]  # the release may begin just before
-                quiet = least + int(loud[-1]) + 1 if len(loud) else least
-                start = quiet / self.rate if start - quiet / self.rate > 0.005 else start
-            found.append((phone, start))
-            before = start
-        return self._replace(phones=tuple(found))
+        names = [phone for phone, _ in self.phones]
+        return self._replace(phones=tuple(zip(names, self.closures, strict=True)))
 
     def changed(self, samples: Floats, later: float = 0.0) -> Utterance:
         """Return it with other sound, in which everything is later."""
-        return self._replace(samples=samples, phones=tuple((phone, start + later) for phone, start in self.phones))
+        phones = tuple((phone, start + later) for phone, start in self.phones)
+        return self._replace(samples=samples, phones=phones, closures=tuple(start + later for start in self.closures))
+
+
+def closures_of(samples: Floats, rate: int, phones: Sequence[tuple[str, float]]) -> tuple[float, ...]:
+    """Return where phones begin if stops begin with the silence before them."""
+    found, before = [], 0.0
+    for phone, start in phones:
+        at, least = round(start * rate), round(before * rate)
+        if phone in STOPS:
+            loud = np.flatnonzero(np.abs(samples[least : at + 1]) > CLOSED)
+            loud = loud[loud < at - least - round(0.002 * rate)]  # the release may begin just before
+            quiet = least + int(loud[-1]) + 1 if len(loud) else least
+            start = quiet / rate if start - quiet / rate > 0.005 else start
+        found.append(start)
+        before = start
+    return tuple(found)
 
 
 def said(sentences: Iterable[str], voices: Sequence[str]) -> list[Utterance]:
@@ -179,7 +188,8 @@ def _utterance(name: str, spoken: Any, voice: str, sentence: str) -> Utterance:
     firsts = _firsts([phone for phone, _ in phones], _transcribed(voice, sentence))
     if len(words) != len(firsts):
         raise SystemExit(f"{sentence!r}: espeak-ng says {len(words)} words in sound and {len(firsts)} in text")
-    return Utterance(name, spoken.samples, spoken.rate, phones, tuple(zip(words, firsts, strict=True)))
+    closures = closures_of(spoken.samples, spoken.rate, phones)
+    return Utterance(name, spoken.samples, spoken.rate, phones, tuple(zip(words, firsts, strict=True)), closures)
 
 
 def _transcribed(voice: str, sentence: str) -> list[str]:
@@ -219,7 +229,7 @@ def recorded(folder: Path) -> list[Utterance]:
         [again] = said([text], ["en"])
         if [phone for phone, _ in again.phones] != [phone for phone, _ in own]:
             raise SystemExit(f"{file_name}: this espeak-ng says other phones than the one that made the file")
-        found.append(Utterance(Path(file_name).stem, samples, rate, own, again.words))
+        found.append(Utterance(Path(file_name).stem, samples, rate, own, again.words, closures_of(samples, rate, own)))
     return found
 
 

@@ -127,7 +127,9 @@ def test_silence_around_speech_changes_nothing():
     silent = np.zeros(3 * 16000)
     alone = hs.mfcc(samples, 16000)
     inside = hs.mfcc(np.concatenate([silent, samples, silent]), 16000)[600 : 600 + len(alone)]
-    assert np.abs(inside - alone)[5:-5].max() < 0.1 * alone.std()  # the level also has the frames where the sound begins
+    assert (
+        np.abs(inside - alone)[5:-5].max() < 0.1 * alone.std()
+    )  # the level also has the frames where the sound begins
     assert np.abs(hs.mfcc(0.01 * samples, 16000) - alone).max() < 1e-6  # and loudness changes nothing
 
 

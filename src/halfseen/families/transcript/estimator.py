@@ -41,7 +41,7 @@ from halfseen.families.transcript.adaptation import (
 )
 from halfseen.families.transcript.aligner import Aligner, Typicals, scored_by
 from halfseen.families.transcript.alignment import TIERS, Alignment, table_of
-from halfseen.families.transcript.certainty import FRAMES, ROUNDED, Certainty, Residuals, acoustic_scale
+from halfseen.families.transcript.certainty import FRAMES, Certainty, Residuals, acoustic_scale
 from halfseen.families.transcript.departures import Background, Departures
 from halfseen.families.transcript.from_params import Given, built, with_dictionary
 from halfseen.families.transcript.lexicon import Layout, Lexicon, read_pronunciations
@@ -136,8 +136,10 @@ class TranscriptAligner(Estimator):
         residuals of the training data (1.0 if frames are independent, about 0.15 for speech). Best segmentations and
         `loglik_` do not depend on it.
     boundary_sd : float or "auto", default "auto"
-        Standard deviation, in the unit of `step`, of a boundary of which the posterior is sure. "auto": that of
-        rounding to frames for an `AudioFolder`, step / sqrt(12), and 0 otherwise.
+        Standard deviation, in the unit of `step`, of a boundary of which the posterior is sure. "auto": for an
+        `AudioFolder` 12.5 ms, fitted to synthetic speech, and the rounding to frames, step / sqrt(12); 0 otherwise. It
+        is in `confidence` and `start_sd` too: whoever has true boundaries can choose it so that nine in ten are within
+        2 `start_sd`.
     start : mapping, optional
         Frames that are examples of some units, to start from. For example {"sil": (n, D) array}. Silence that is known
         from the start shows where words can be, which long recordings need; `AudioFolder.quiet` finds some.
@@ -333,7 +335,7 @@ class TranscriptAligner(Estimator):
             self._summary, self._n_mix = summary, stages[-1].n_mix
             self._publish(stages, corpus)
             logliks = self._logliks(run, chunks)
-            self._certainty = self._measured(hasattr(features, "step"), layouts, chunks)
+            self._certainty = self._measured(getattr(features, "step", None), layouts, chunks)
         self._typical_words = self._measured_words(layouts, chunks)
         seen = corpus.weight > 0  # what was left out may be impossible
         self.loglik_ = float(corpus.weight[seen] @ logliks[seen])
@@ -487,14 +489,20 @@ class TranscriptAligner(Estimator):
         collapsed = sorted({k // (self.states_per_unit * self._n_mix) for k in last.model.collapsed(self._params)})
         if collapsed:
             named = ", ".join(self.units_[k] for k in collapsed[:10]) + (" ..." if len(collapsed) > 10 else "")
-            fewer = ", or use states_per_unit=1" if self.states_per_unit > 1 else ""
-            self.events_.append(f"too little data for: {named} (a variance is at its floor). Add recordings{fewer}.")
+            fewer = (
+                f", or fewer states (states_per_unit={self.states_per_unit - 1})" if self.states_per_unit > 1 else ""
+            )
+            self.events_.append(
+                f"too little data for: {named}. A state of each has so few frames that a variance is at its floor, and "
+                f"times there are less certain. What helps: more recordings in which they occur{fewer}, pseudo-counts "
+                "(prior=1), or a model that is trained already."
+            )
         log.info("fitted %d units to %d utterances: %s", len(self.units_), len(corpus.transcripts), self.stop_reason_)
 
-    def _measured(self, sampled: bool, layouts: Sequence[Layout], chunks: Sequence[Any]) -> Certainty:
-        """Return how sharp the posterior may be; `sampled`: times are rounded to frames."""
-        rounded = ROUNDED if sampled else 0.0
-        jitter = rounded if self.boundary_sd == "auto" else float(self.boundary_sd) / float(self.step)
+    def _measured(self, spoken: float | None, layouts: Sequence[Layout], chunks: Sequence[Any]) -> Certainty:
+        """Return how sharp the posterior may be; `spoken`: seconds from one frame of speech to the next."""
+        heard = 0.0 if spoken is None else Certainty.heard(float(spoken))
+        jitter = heard if self.boundary_sd == "auto" else float(self.boundary_sd) / float(self.step)
         if self.acoustic_scale != "auto":
             return Certainty(float(self.acoustic_scale), jitter)
         moments = self._moments()
