@@ -37,6 +37,7 @@ from halfseen.families.transcript.sound.features import mfcc
 from halfseen.families.transcript.sound.files import read_sound
 from halfseen.families.transcript.sound.wav import read_wav
 from halfseen.families.transcript.sphinx import read_sphinx
+from halfseen.families.transcript.starter import load_speech
 from halfseen.families.transcript.written.captions import read_captions
 from halfseen.families.transcript.written.textgrid import read_textgrid
 from halfseen.families.words.bitext import read_gold, read_links
@@ -101,6 +102,7 @@ __all__ = [
     "load",
     "load_earthquakes",
     "load_penguins",
+    "load_speech",
     "load_votes",
     "methods_paragraph",
     "mfcc",

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-import halfseen as hs
+from benchmarks.speech import aligned, from_nothing
+from benchmarks.spoken import said, with_silence
 from tests.espeak import speaker
-from tests.sounds import write_wav
 
 pytestmark = pytest.mark.thorough
+WITHIN_20, WITHIN_50, COVERED = 0.75, 0.9, 0.8  # each at least 5 points below what is usual
 SENTENCES = (
     "she sells sea shells by the sea shore",
     "the cat sat on the mat and the dog sat on the log",
@@ -42,33 +43,33 @@ def test_the_synthesiser_tells_when_each_word_and_phone_begins(say):
 
 
 @pytest.fixture(scope="module")
-def spoken(say, tmp_path_factory):
-    """A folder of a dozen sentences with their phones as transcripts, and the truth: {name: [(phone, start)]}."""
-    folder, truth = tmp_path_factory.mktemp("espeak"), {}
-    for i, sentence in enumerate(SENTENCES):
-        said, name = say(sentence), f"s{i:02d}"
-        truth[name] = [(phone, start) for phone, start in said.phones if phone and not phone.startswith("_")]
-        write_wav(folder / f"{name}.wav", said.samples, said.rate)
-    return folder, truth
+def spoken(say):
+    """Twelve sentences, half a minute, of a voice that no default was chosen with."""
+    return said(SENTENCES, ["en+m3"])
 
 
-def test_phones_are_found_from_their_order_alone(spoken):
-    """Half a minute, some fifty phones, no times: most boundaries are off by less than a frame.
+@pytest.fixture(scope="module")
+def model(spoken, tmp_path_factory):
+    return from_nothing(spoken, tmp_path_factory.mktemp("espeak"))
 
-    No two runs get the same sound, as the voice wavers; 91%, 95% and 8 ms are usual.
-    """
-    folder, truth = spoken
-    known = {phone for phones in truth.values() for phone, _ in phones}
-    said = {name: " ".join(phone for phone, _ in phones) for name, phones in truth.items()}
-    corpus = hs.AudioFolder(folder, transcripts=said, words=known)
-    model = hs.TranscriptAligner(2, silence="sil", step=corpus.step, start={"sil": corpus.quiet()}, tol=10.0)
-    found = model.fit(corpus, corpus.transcripts).align(corpus, corpus.transcripts)
-    errors = []
-    for name, one in zip(corpus.names, found, strict=True):
-        assert [part.name for part in one.words] == [phone for phone, _ in truth[name]]
-        errors += [abs(part.start - start) for part, (_, start) in zip(one.words, truth[name], strict=True)]
-    errors = np.array(errors)
-    assert len(errors) > 300
-    assert (errors <= 0.0201).mean() > 0.85
-    assert (errors <= 0.0501).mean() > 0.93
+
+def test_words_with_a_dictionary_show_their_phones(model, spoken, tmp_path):
+    """Half a minute, some fifty phones, no times, default settings. No two runs get the same sound."""
+    found = aligned(model, spoken, tmp_path, closures=True)
+    errors = np.abs(found.error)
+    assert len(errors) > 250
+    assert (errors <= 0.0201).mean() > WITHIN_20
+    assert (errors <= 0.0501).mean() > WITHIN_50
     assert np.median(errors) < 0.012
+
+
+def test_standard_deviations_of_boundaries_hold(model, spoken, tmp_path):
+    found = aligned(model, spoken, tmp_path, closures=True)
+    assert (np.abs(found.error) <= 2 * found.sd + 0.005).mean() > COVERED
+    assert np.median(found.sd) < 0.0151
+    assert abs(found.confidence.mean() - found.inside.mean()) < 0.1
+
+
+def test_silence_at_both_ends_costs_little(model, spoken, tmp_path):
+    clean, silent = (aligned(model, some, tmp_path, closures=True) for some in (spoken, with_silence(spoken, 3.0)))
+    assert np.mean(np.abs(silent.error) <= 0.0201) > np.mean(np.abs(clean.error) <= 0.0201) - 0.1

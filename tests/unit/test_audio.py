@@ -10,6 +10,7 @@ import halfseen as hs
 from halfseen.errors import DataError
 from halfseen.families.transcript.recordings import words_of
 from halfseen.families.transcript.sound.features import spectrogram
+from halfseen.families.transcript.sound.level import is_speech
 from halfseen.families.transcript.written.captions import Caption, write_captions
 from halfseen.families.transcript.written.textgrid import Interval, write_textgrid
 from tests.shared_data import shared_data
@@ -110,25 +111,62 @@ def test_what_is_no_wav_file_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("rate", [8000, 11025, 16000, 22050, 44100, 48000])
-def test_frames_are_ten_milliseconds_apart_at_any_rate(rate):
+def test_frames_are_five_milliseconds_apart_at_any_rate(rate):
     rng = np.random.default_rng(0)
     found = hs.mfcc(rng.normal(size=int(1.234 * rate)), rate)
-    assert found.shape == (123, 26)
-    np.testing.assert_allclose(found[:, :13].mean(axis=0), 0, atol=1e-10)
+    assert found.shape == (246, 13)
+    assert hs.mfcc(rng.normal(size=int(1.234 * rate)), rate, step=0.01).shape == (123, 13)
     assert np.isfinite(hs.mfcc(np.zeros(rate), rate)).all()
+    assert np.isfinite(hs.mfcc(np.full(rate, 0.5), rate)).all()
+    assert hs.mfcc(np.zeros(1), rate).shape == (1, 13)
+
+
+def test_silence_around_speech_changes_nothing():
+    """The mean is that of the speech, and the floor of a band is a share of its loud frames."""
+    samples, _ = sound(["a", "c", "sil", "d", "b"], np.random.default_rng(0))
+    silent = np.zeros(3 * 16000)
+    alone = hs.mfcc(samples, 16000)
+    inside = hs.mfcc(np.concatenate([silent, samples, silent]), 16000)[600 : 600 + len(alone)]
+    assert (
+        np.abs(inside - alone)[5:-5].max() < 0.1 * alone.std()
+    )  # the level also has the frames where the sound begins
+    assert np.abs(hs.mfcc(0.01 * samples, 16000) - alone).max() < 1e-6  # and loudness changes nothing
+
+
+def test_speech_is_what_is_louder_than_pauses():
+    rng = np.random.default_rng(0)
+    loud, pause = rng.normal(-2, 1, size=200), rng.normal(-14, 0.3, size=2000)
+    found = is_speech(np.concatenate([loud, pause]))
+    assert found[:200].mean() > 0.99
+    assert found[200:].mean() < 0.01
+    assert is_speech(np.full(10, -3.0)).all()  # constant sound
+
+
+@pytest.mark.parametrize(("normalise", "least"), [("none", 6.0), ("speech", 6.0), ("window", 0.0)])
+def test_a_window_follows_a_channel_that_changes(normalise, least):
+    """Speech of two channels: what differs between them is left by "none" and "speech", and removed by "window"."""
+    rng, units = np.random.default_rng(0), ["a", "b", "c", "d"] * 12
+    samples, _ = sound(units, rng)
+    half = len(samples) // 2
+    muffled = np.concatenate([samples[:half], np.convolve(samples[half:], [0.5, 0.5, 0.3], "same")])
+    found = hs.mfcc(muffled, 16000, normalise=normalise)
+    n = len(found) // 2
+    apart = np.abs(found[: n - 150, 1].mean() - found[n + 150 :, 1].mean())
+    assert apart >= least
+    assert normalise != "window" or apart < 4.0
 
 
 def test_a_change_of_sound_is_seen_at_its_frame():
     """The features of a frame are those of the sound around its middle."""
     samples, [_, (_, start, _)] = sound(["a", "c"], np.random.default_rng(0), low=0.3, high=0.4)
-    found = hs.mfcc(samples, 16000, deltas=0)
+    found = hs.mfcc(samples, 16000, step=0.01)
     jump = np.abs(np.diff(found, axis=0)).sum(axis=1).argmax() + 1
     assert abs(jump * 0.01 - start) < 0.011
 
 
 def test_slopes_are_those_of_a_line():
-    found = hs.mfcc(np.random.default_rng(0).normal(size=16000), 16000)
-    assert found.shape == (100, 26)
+    found = hs.mfcc(np.random.default_rng(0).normal(size=16000), 16000, deltas=1)
+    assert found.shape == (200, 26)
     t = 50
     by_hand = sum(i * (found[t + i, :13] - found[t - i, :13]) for i in (1, 2)) / 10
     np.testing.assert_allclose(found[t, 13:26], by_hand)
@@ -273,7 +311,9 @@ def test_a_folder_is_a_sequence_of_features(tmp_path):
     assert found.without_text == ["ann/lost"]
     assert [one.speaker for one in found.recordings] == ["ann", "ann", "ben", "ben"]
     both = np.concatenate([found[0], found[1]])
-    np.testing.assert_allclose(both[:, :13].mean(axis=0), 0, atol=1e-10)
+    bare = hs.AudioFolder(tmp_path, normalise="none")
+    speech = np.concatenate([is_speech(bare[b][:, 0]) for b in (0, 1)])
+    np.testing.assert_allclose(both[speech].mean(axis=0), 0, atol=1e-10)
     again = hs.AudioFolder(tmp_path, memory=0)
     np.testing.assert_array_equal(again[1], found[1])
     assert not again._kept
@@ -343,7 +383,7 @@ def test_transcripts_of_every_kind_are_found(tmp_path):
     }  # fmt: skip
     first, second = found.recordings[:2]
     assert (first.start, first.end, second.start) == (0.0, 0.5, 0.5)
-    assert len(found[0]) == 50
+    assert len(found[0]) == 100
     assert hs.AudioFolder(tmp_path, tier="notes").transcripts[2] == ("x",)
     with pytest.raises(DataError, match=r"no tier 'phones'\. Tiers: notes, words"):
         hs.AudioFolder(tmp_path, tier="phones")
@@ -383,7 +423,7 @@ def test_an_alignment_is_drawn(tmp_path, level):
     plt = pytest.importorskip("matplotlib.pyplot")
     corpus(tmp_path, 3)
     folder = hs.AudioFolder(tmp_path)
-    model = hs.TranscriptAligner(1, max_iter=3, stop="iterations", step=0.01).fit(folder, folder.transcripts)
+    model = hs.TranscriptAligner(1, max_iter=3, stop="iterations", step=folder.step).fit(folder, folder.transcripts)
     one = model.align(folder, folder.transcripts)[0]
     for how in ({"sound": folder.samples(0)}, {"features": folder[0]}, {"features": folder[0][:, 0]}, {}):
         ax = hs.plot_alignment(one, level=level, **how)

@@ -445,3 +445,39 @@ def test_best_and_posterior_work_on_a_graph_alone(fitted):
     assert best(graph, moves, scores).nodes.tolist() == [0, 1, 1]
     held = posterior(graph, moves, scores, np.array([[[0, 1]] * 3]))
     assert held.held[0].round(3).tolist() == [1.0, 0.0, 0.0]
+
+
+def test_a_fit_from_nothing_is_annealed_the_same_way_with_any_seed():
+    rng = np.random.default_rng(0)
+    X = [np.concatenate([rng.normal(m, 1, size=(8, 2)) for m in (0, 3, 6)]) for _ in range(6)]
+    said = ["a b c"] * 6
+    models = [hs.TranscriptAligner(2, random_state=seed).fit(X, said) for seed in (0, 1)]
+    np.testing.assert_array_equal(models[0].means_, models[1].means_)
+    assert models[0].n_iter_ > 30
+    for how in ({"init": "equal"}, {"start": {"a": X[0][:8]}}, {"max_iter": 50}):
+        auto, cold = (hs.TranscriptAligner(2, anneal=anneal, **how).fit(X, said) for anneal in ("auto", ()))
+        assert auto.n_iter_ == cold.n_iter_, how
+    with pytest.raises(ParameterError, match="anneal='warm'"):
+        hs.TranscriptAligner(2, anneal="warm").fit(X, said)
+
+
+def test_recordings_and_models_have_the_same_frames():
+    class Spoken(list):
+        step = 0.005
+
+    rng = np.random.default_rng(0)
+    X = Spoken(np.concatenate([rng.normal(m, 1, size=(8, 2)) for m in (0, 30)]) for _ in range(6))
+    with pytest.raises(ParameterError, match=r"every 0\.005 s.*step=corpus\.step"):
+        hs.TranscriptAligner(1, step=0.01).fit(X, ["a b"] * 6)
+    [one, *_] = hs.TranscriptAligner(1, step=0.005).fit(X, ["a b"] * 6).align(X, ["a b"] * 6)
+    assert one.words[1].start_sd == pytest.approx(np.hypot(0.0125, 0.005 / 12**0.5))  # the posterior is sure
+
+
+def test_too_little_data_says_what_helps():
+    X = [np.concatenate([np.zeros((4, 1)), np.full((4, 1), 9.0)]) for _ in range(3)]
+    model = hs.TranscriptAligner(2, variance_floor=0.01).fit(X, ["a b"] * 3)
+    assert any(
+        word in event
+        for event in model.events_
+        for word in ("more recordings in which they occur, or fewer states (states_per_unit=1)",)
+    )

@@ -1,1 +1,1 @@
-"""The starter model of `hs.load_speech`: speech of free synthesisers, whose times are known, and a model trained on it."""
+"""The starter model of `hs.load_speech`: speech of free synthesisers whose times are known, and training on it."""

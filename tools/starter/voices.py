@@ -1,7 +1,7 @@
 """Voices of Debian's free synthesisers, each of which tells when its phones end: espeak-ng, flite, festival.
 
-Phones are written as in the CMU dictionary, in upper case without stress. A segment may have two of them where a synthesiser
-has one sound for both.
+Phones are written as in the CMU dictionary, in upper case without stress. A segment may have two of them where a
+synthesiser has one sound for both.
 """
 
 from __future__ import annotations

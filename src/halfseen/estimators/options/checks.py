@@ -79,6 +79,8 @@ def starts(
 
 def _annealing(anneal: Any, mode: str, max_iter: int) -> tuple[float, ...]:
     """Return the temperatures; refuse those that have no meaning, or that leave no iteration for the fit itself."""
+    if isinstance(anneal, str) and anneal == "auto":
+        return ()  # the estimator says which
     found = temperatures("anneal", anneal)
     if found and mode == "hard":
         raise ParameterError(

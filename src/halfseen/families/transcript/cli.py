@@ -59,7 +59,7 @@ def fit(request: Mapping[str, Any]) -> Fitted:
     audio = is_audio(paths[0])
     if audio:
         dictionary, corpus = _pronounced(request, reading)
-        model = _estimator(request, dictionary, audio)
+        model = _estimator(request, dictionary, corpus.step)
         if model.silence is not None:
             model.set_params(start={model.silence: corpus.quiet()})
         model.fit(corpus, corpus.transcripts)
@@ -69,7 +69,7 @@ def fit(request: Mapping[str, Any]) -> Fitted:
         raise ParameterError("--memory is for recordings: a table of steps is read whole.")
     _refuse_of_audio({**request, "data": paths[0]})
     dictionary = None if request["dictionary"] is None else read_dictionary(request["dictionary"])
-    model = _estimator(request, dictionary, audio)
+    model = _estimator(request, dictionary, None)
     table = _table(paths[0], reading)
     model.fit(
         table.drop_columns(reading["ignore"]), _transcripts(reading), groups=reading["group"], time=reading["time"]
@@ -87,18 +87,19 @@ def _pronounced(request: Mapping[str, Any], reading: Mapping[str, Any]) -> tuple
     return {**speech.dictionary, **speech.pronounced(corpus)}, corpus
 
 
-def _estimator(request: Mapping[str, Any], dictionary: Any, audio: bool) -> TranscriptAligner:
+def _estimator(request: Mapping[str, Any], dictionary: Any, step: float | None) -> TranscriptAligner:
+    audio = step is not None
     silence = request["silence"] or (SILENCE if audio else "none")
     kinds = options.kinds(request["columns"])
     return TranscriptAligner(
-        request["states"] or 3,
+        request["states"] or TranscriptAligner.states_per_unit,
         request["mixtures"] or 1,
         dictionary=dictionary,
         unknown=request["unknown"],
         silence=None if silence == "none" else silence,
         emission="gaussian" if audio else "auto",
         columns=dict(kinds) or None,
-        step=0.01 if audio else 1.0,
+        step=step or 1.0,
         assign=request["assign"],
         prior=options.prior(request["prior"], None),
         too_short="skip" if audio else "raise",
@@ -115,14 +116,18 @@ def is_audio(path: str) -> bool:
 
 
 def _corpus(
-    path: str, reading: Mapping[str, Any], words: Any, memory: str | None = None, features: str | None = None
+    path: str,
+    reading: Mapping[str, Any],
+    words: Any,
+    memory: str | None = None,
+    step: float | None = None,
+    features: str | None = None,
 ) -> AudioFolder:
-    """Return the recordings; features beyond `memory` are computed anew in every pass."""
+    """Return the recordings, with frames `step` apart; features beyond `memory` are computed anew in every pass."""
     limit = MEMORY if memory is None else read_memory(memory)
     given = _given(path, reading)
-    corpus = AudioFolder(
-        path, transcripts=given, words=words, tier=reading.get("tier"), memory=limit, features=features or "mfcc"
-    )
+    how: dict[str, Any] = {"tier": reading.get("tier"), "memory": limit, "step": step, "features": features or "mfcc"}
+    corpus = AudioFolder(path, transcripts=given, words=words, **how)
     if corpus.without_text:
         listed = ", ".join(corpus.without_text[:5]) + (" ..." if len(corpus.without_text) > 5 else "")
         console.note(f"left out, no transcript: {len(corpus.without_text)} recordings: {listed}")
@@ -288,7 +293,7 @@ def _spoken(
     """Return the recordings, and the model with the pronunciations of their words."""
     speech = of_use(model, reading, request)
     known = speech.known if speech is not None else model._lexicon.pronunciations or set(model.units_)
-    corpus = _corpus(request["data"], reading, known, request.get("memory"), model.front_end_)
+    corpus = _corpus(request["data"], reading, known, request.get("memory"), float(model.step), model.front_end_)
     return (model if speech is None else with_words(model, speech, corpus)), corpus
 
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from halfseen.assign import SOFT
 from halfseen.data import Schema, SequenceChunk, Source, frame_from_dict, read
 from halfseen.engine.loop.model import Model, Reduced
-from halfseen.engine.loop.search import Search, fit
+from halfseen.engine.loop.search import Plan, Search, fit
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.engine.tables.preprocess import Later
 from halfseen.errors import DataError, ParameterError
@@ -41,7 +41,7 @@ from halfseen.families.transcript.adaptation import (
 )
 from halfseen.families.transcript.aligner import Aligner, Typicals, scored_by
 from halfseen.families.transcript.alignment import TIERS, Alignment, table_of
-from halfseen.families.transcript.certainty import FRAMES, ROUNDED, Certainty, Residuals, acoustic_scale
+from halfseen.families.transcript.certainty import FRAMES, Certainty, Residuals, acoustic_scale
 from halfseen.families.transcript.departures import Background, Departures
 from halfseen.families.transcript.from_params import Given, built, with_dictionary
 from halfseen.families.transcript.lexicon import Layout, Lexicon, read_pronunciations
@@ -69,6 +69,8 @@ MISFIT = 5.0  # robust standard deviations below the other utterances
 MANY = 8  # utterances needed to estimate their median and spread
 ADD = "Add them, or name a unit for them with unknown=."
 CORRECT = "Correct the transcript, or fit with utterances that contain them."
+WARM = (0.02, 0.1, 0.4)  # inverse temperatures of a fit from nothing: without them EM on a minute of speech goes astray
+LEAST_PASSES = 60  # of max_iter, from which there are enough for these
 SPLIT = 0.2  # distance of the halves of a split component, in standard deviations
 
 
@@ -78,6 +80,12 @@ class Stage(NamedTuple):
     n_mix: int
     model: Model
     search: Search
+
+
+def _check_annealing(name: str, value: Any) -> None:
+    """Refuse what is not "auto" or temperatures."""
+    if not isinstance(value, str) or value != "auto":
+        options.temperatures(name, value)
 
 
 @options.with_hints
@@ -128,8 +136,10 @@ class TranscriptAligner(Estimator):
         residuals of the training data (1.0 if frames are independent, about 0.15 for speech). Best segmentations and
         `loglik_` do not depend on it.
     boundary_sd : float or "auto", default "auto"
-        Standard deviation, in the unit of `step`, of a boundary of which the posterior is sure. "auto": that of
-        rounding to frames for an `AudioFolder`, step / sqrt(12), and 0 otherwise.
+        Standard deviation, in the unit of `step`, of a boundary of which the posterior is sure. "auto": for an
+        `AudioFolder` 12.5 ms, fitted to synthetic speech, and the rounding to frames, step / sqrt(12); 0 otherwise. It
+        is in `confidence` and `start_sd` too: whoever has true boundaries can choose it so that nine in ten are within
+        2 `start_sd`.
     start : mapping, optional
         Frames that are examples of some units, to start from. For example {"sil": (n, D) array}. Silence that is known
         from the start shows where words can be, which long recordings need; `AudioFolder.quiet` finds some.
@@ -139,9 +149,10 @@ class TranscriptAligner(Estimator):
     too_short : {"raise", "skip"}, default "raise"
         What to do with an utterance that has fewer frames than its transcript has states: an error that says which, or
         leave it out and note it in `events_`.
-    anneal : sequence of float, optional
+    anneal : sequence of float or "auto", default "auto"
         Deterministic annealing: rising inverse temperatures in (0, 1), such as (0.4, 0.6, 0.8), with 10 iterations at
-        each before the fit. (0.02, 0.1, 0.4) often leads to a higher likelihood.
+        each before the fit. "auto": (0.02, 0.1, 0.4) for soft fits from nothing, that is with init="flat" and no
+        examples in `start` but of silence, if `max_iter` is at least 60; none otherwise.
     stop : {"gain", "counts", "parameters", "assignments", "iterations"}, default "gain"
         When to stop: when the estimated remaining gain of the objective, the largest change of an expected count, or
         the largest change of a parameter is below `tol`; when no assignment changed (hard); or after `max_iter`
@@ -201,7 +212,7 @@ class TranscriptAligner(Estimator):
     start: Mapping[str, Any] | None = None
     variance_floor: float | str = 0.01
     too_short: str = "raise"
-    anneal: Sequence[float] = ()
+    anneal: Sequence[float] | str = "auto"
     stop: str = "gain"
     tol: float = 1e-2
     max_iter: int = 200
@@ -226,6 +237,15 @@ class TranscriptAligner(Estimator):
             "units that occur rarely have few frames; there is one start, so that no run ranks behind another",
             default=0.01,
             text="Smallest variance of a feature in a state, as a share of its variance over all frames.",
+        ),
+        "anneal": options.Deviation(
+            "a flat start is the same for all states, from which EM on little data goes astray",
+            default="auto",
+            type='sequence of float or "auto"',
+            text="Deterministic annealing: rising inverse temperatures in (0, 1), such as (0.4, 0.6, 0.8), with 10 "
+            'iterations at each before the fit. "auto": (0.02, 0.1, 0.4) for soft fits from nothing, that is with '
+            'init="flat" and no examples in `start` but of silence, if `max_iter` is at least 60; none otherwise.',
+            check=_check_annealing,
         ),
         "tol": options.Deviation("log-likelihoods of recordings are large", default=1e-2),
         "max_iter": options.Deviation("passes over recordings are long", default=200),
@@ -280,6 +300,7 @@ class TranscriptAligner(Estimator):
             Weight of each utterance.
         """
         self._check_options()
+        self._check_step(features)
         prior = emission_builder.read_prior(self.prior)
         corpus = read_corpus(features, transcripts, lengths, groups, time, names, sample_weight)
         if is_lazy(features) and not all(map(_any_number, (self.emission, *(self.columns or {}).values()))):
@@ -300,7 +321,7 @@ class TranscriptAligner(Estimator):
         chunks = corpus.chunks(self._schema, layouts, n_emissions * self.n_mix)
         stages: list[Stage] = []
         with runner(self.n_jobs, len(chunks)) as run:
-            plan = options.plan(self, seed, run)
+            plan = self._plan(seed, run)
             for n_mix in _sizes(self.n_mix):
                 model = self._build(summary, prior, n_mix)
                 if not stages:
@@ -314,7 +335,7 @@ class TranscriptAligner(Estimator):
             self._summary, self._n_mix = summary, stages[-1].n_mix
             self._publish(stages, corpus)
             logliks = self._logliks(run, chunks)
-            self._certainty = self._measured(hasattr(features, "step"), layouts, chunks)
+            self._certainty = self._measured(getattr(features, "step", None), layouts, chunks)
         self._typical_words = self._measured_words(layouts, chunks)
         seen = corpus.weight > 0  # what was left out may be impossible
         self.loglik_ = float(corpus.weight[seen] @ logliks[seen])
@@ -375,6 +396,15 @@ class TranscriptAligner(Estimator):
             emit = Mixture(Independent(size), {"mix": Cells(size, [n_mix], pseudo), "emit": emit})
         pseudo = None if each is None else np.full((1, sum(rows)), 1 / sum(rows) if prior == "row" else each)
         return Model(LeftRight(), {"moves": Cells(1, rows, pseudo), "emit": emit})
+
+    def _plan(self, seed: np.random.SeedSequence, run: Any) -> Plan:
+        """Return how to search; a fit from nothing is annealed, with the same jitter whatever the seed."""
+        if not isinstance(self.anneal, str):
+            return options.plan(self, seed, run)
+        given = set(self.start or {}) - {self.silence}
+        fresh = self.init == "flat" and self.assign == "soft" and not given and self.max_iter >= LEAST_PASSES
+        plan = options.plan(self, seed, run, anneal=WARM if fresh else ())
+        return replace(plan, seed=np.random.SeedSequence(0)) if fresh else plan
 
     # ---- starts --------------------------------------------------------------------------------------------------
 
@@ -459,14 +489,20 @@ class TranscriptAligner(Estimator):
         collapsed = sorted({k // (self.states_per_unit * self._n_mix) for k in last.model.collapsed(self._params)})
         if collapsed:
             named = ", ".join(self.units_[k] for k in collapsed[:10]) + (" ..." if len(collapsed) > 10 else "")
-            fewer = ", or use states_per_unit=1" if self.states_per_unit > 1 else ""
-            self.events_.append(f"too little data for: {named} (a variance is at its floor). Add recordings{fewer}.")
+            fewer = (
+                f", or fewer states (states_per_unit={self.states_per_unit - 1})" if self.states_per_unit > 1 else ""
+            )
+            self.events_.append(
+                f"too little data for: {named}. A state of each has so few frames that a variance is at its floor, and "
+                f"times there are less certain. What helps: more recordings in which they occur{fewer}, pseudo-counts "
+                "(prior=1), or a model that is trained already."
+            )
         log.info("fitted %d units to %d utterances: %s", len(self.units_), len(corpus.transcripts), self.stop_reason_)
 
-    def _measured(self, sampled: bool, layouts: Sequence[Layout], chunks: Sequence[Any]) -> Certainty:
-        """Return how sharp the posterior may be; `sampled`: times are rounded to frames."""
-        rounded = ROUNDED if sampled else 0.0
-        jitter = rounded if self.boundary_sd == "auto" else float(self.boundary_sd) / float(self.step)
+    def _measured(self, spoken: float | None, layouts: Sequence[Layout], chunks: Sequence[Any]) -> Certainty:
+        """Return how sharp the posterior may be; `spoken`: seconds from one frame of speech to the next."""
+        heard = 0.0 if spoken is None else Certainty.heard(float(spoken))
+        jitter = heard if self.boundary_sd == "auto" else float(self.boundary_sd) / float(self.step)
         if self.acoustic_scale != "auto":
             return Certainty(float(self.acoustic_scale), jitter)
         moments = self._moments()
@@ -838,6 +874,17 @@ class TranscriptAligner(Estimator):
             raise ParameterError(
                 f"the recordings are read with features={given!r}, but this model is of features={self._front_end!r}. "
                 f"Use AudioFolder(..., features={self._front_end!r})."
+            )
+        self._check_step(features)
+
+    def _check_step(self, features: Any) -> None:
+        """Refuse recordings with other frames than times are counted in; 1 is the number of the frame."""
+        step = getattr(features, "step", None)
+        if step is not None and float(self.step) not in (1.0, float(step)):
+            raise ParameterError(
+                f"the recordings are read with a frame every {step:g} s, but this model is of step={self.step:g}. "
+                f"Use TranscriptAligner(step=corpus.step), or for a model that is fitted AudioFolder(..., "
+                f"step={self.step:g})."
             )
 
     @property

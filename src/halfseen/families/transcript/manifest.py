@@ -18,6 +18,7 @@ FAMILY = Family(
     estimators={"TranscriptAligner": "estimator"},
     public={
         "AudioFolder": "recordings",
+        "load_speech": "starter",
         "mfcc": "sound.features",
         "plot_alignment": "plots",
         "pronunciations_of": "pronounce",

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from halfseen.data.encodings import read_text
 from halfseen.errors import DataError, ParameterError
-from halfseen.families.transcript.sound.features import STEP
 from halfseen.families.transcript.sound.files import SOUNDS, read_sound
 from halfseen.families.transcript.sound.front_ends import Features, front_end
+from halfseen.families.transcript.sound.level import level
 from halfseen.families.transcript.written.captions import Caption, read_captions
 from halfseen.families.transcript.written.textgrid import read_textgrid
 from halfseen.families.transcript.written.tokens import Token, tokens_of, words_of
@@ -36,6 +36,7 @@ TEXTS = (".lab", ".txt", ".TextGrid", ".textgrid", ".srt", ".vtt")
 TIERS = ("words", "word", "transcript", "utterance", "phones", "phone")  # of a TextGrid, the first that exists
 MEMORY = 1 << 29  # bytes of features to cache; others are computed again in every pass
 QUIET = 0.15  # of the range of the log-energy, above its lowest frames
+LOWEST = 0.02  # quantile of the log-energy that is lowest
 AROUND = 0.5  # seconds of sound that a caption gets on both sides, at most to the middle of the adjacent pause
 
 
@@ -77,8 +78,8 @@ class Recording(NamedTuple):
 class AudioFolder(Sequence[NDArray[np.float64]]):
     """The features of all recordings of a folder, computed at access; `TranscriptAligner` accepts it.
 
-    Features are 13 mel-frequency cepstra with their slopes every 10 ms (`mfcc`), minus the mean over all
-    recordings of a speaker if folders name speakers, else over the recording.
+    Features are 13 mel-frequency cepstra (`mfcc`), minus their mean over the frames of speech of all recordings of a
+    speaker if folders name speakers, else of the recording.
 
     Parameters
     ----------
@@ -94,9 +95,13 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
         phone, or the first tier.
     needs_text : bool, default True
         Leave out recordings without a transcript; `without_text` names them. False: keep them, with no words.
-    deltas : {0, 1, 2}, default 1
+    deltas : {0, 1, 2}, default 0
         Add slopes, and slopes of slopes, to the cepstra: more distinguish units better, fewer locate boundaries better.
-    step : float, default 0.01
+    step : float, optional
+        Seconds from one frame to the next: 0.005, or 0.01 for "sphinx".
+    normalise : {"speech", "window", "none"}, default "speech"
+        "speech": subtract the mean over the speech of the speaker. "window": that over the speech within 1.5 s of each
+        frame, for channels that change. "none": subtract nothing.
     features : str or function, default "mfcc"
         "mfcc", or "sphinx" for acoustic models of CMU Sphinx (`read_sphinx`; with its options where a model has others,
         see `TranscriptAligner.front_end_`), or a function (samples, rate) -> features, of which no mean is subtracted.
@@ -124,13 +129,15 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
         words: Collection[str] | None = None,
         tier: str | None = None,
         needs_text: bool = True,
-        deltas: int = 1,
-        step: float = STEP,
+        deltas: int = 0,
+        step: float | None = None,
+        normalise: str | bool = "speech",
         features: Features = "mfcc",
         memory: int = MEMORY,
     ) -> None:
-        self.folder, self.step, self.deltas, self.memory = Path(folder), step, deltas, memory
-        self._front_end = front_end(features, deltas, step)
+        self.folder, self.deltas, self.memory = Path(folder), deltas, memory
+        self._front_end = front_end(features, deltas, step, normalise)
+        self.step = self._front_end.step
         self.without_text: list[str] = []
         self._given = self._read_given(transcripts)
         self.recordings = list(self._found(words, tier, needs_text))
@@ -199,16 +206,15 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
         """Return the sound of an utterance and its rate."""
         return _clip(self.recordings[b])
 
-    def quiet(self, share: float = QUIET) -> NDArray[np.float64]:
-        """Return the frames whose log-energy is in the lowest `share` of its range in a recording: mostly silence.
+    def quiet(self) -> NDArray[np.float64]:
+        """Return the frames of which the log-energy is in the lowest 15 % of its range in a recording: mostly silence.
 
-        They are examples of silence to start from if recordings are long: ``TranscriptAligner(silence="sil",
-        start={"sil": corpus.quiet()})``.
+        They are examples of silence to start from: ``TranscriptAligner(silence="sil", start={"sil": corpus.quiet()})``.
         """
         found = []
         for frames in self:
-            low, high = np.quantile(frames[:, 0], [0.02, 0.95])
-            found.append(frames[frames[:, 0] <= low + share * (high - low)])
+            low, high = np.quantile(frames[:, 0], LOWEST), level(frames[:, 0])
+            found.append(frames[frames[:, 0] <= low + QUIET * (high - low)])
         return np.concatenate(found)
 
     def _features(self, found: Recording) -> NDArray[np.float64]:
@@ -220,7 +226,8 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
             for other in self.recordings:  # in their order, independent of the order of access
                 if other.speaker == found.speaker:
                     own = cepstra if other is found else self._cepstra(other)
-                    total, n_frames = total + own[:, :13].sum(axis=0), n_frames + len(own)
+                    speech = own[self._front_end.speech(own), :13]
+                    total, n_frames = total + speech.sum(axis=0), n_frames + len(speech)
             self._means[found.speaker] = total / n_frames
         cepstra[:, :13] -= self._means[found.speaker]
         return cepstra

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from halfseen.errors import DataError, ParameterError
 from halfseen.families.transcript.estimator import TranscriptAligner
 from halfseen.families.transcript.phones import SIL
-from halfseen.families.transcript.sound.features import STEP
-from halfseen.families.transcript.sound.sphinx_features import N_CEPSTRA, RATE, WINDOW, SphinxFrontEnd
+from halfseen.families.transcript.sound.sphinx_features import N_CEPSTRA, RATE, SPHINX_STEP, WINDOW, SphinxFrontEnd
 from halfseen.families.transcript.sphinx_files import (
     Phones,
     read_codebooks,
@@ -55,7 +54,7 @@ FIXED: Mapping[str, frozenset[str]] = {
     "warp_params": frozenset(),
     "lda": frozenset(),
 }
-NUMBERS = {"samprate": RATE, "frate": round(1 / STEP), "wlen": WINDOW / RATE, "nfft": 512, "ncep": N_CEPSTRA,
+NUMBERS = {"samprate": RATE, "frate": round(1 / SPHINX_STEP), "wlen": WINDOW / RATE, "nfft": 512, "ncep": N_CEPSTRA,
            "ceplen": N_CEPSTRA, "alpha": 0.97}  # fmt: skip
 NEAR = 1e-3  # relative difference of numbers that are written with few digits: wlen is 0.025625 or 0.0256
 SETTINGS = ("nfilt", "lowerf", "upperf", "lifter")
@@ -142,7 +141,7 @@ def read_sphinx(
     model = TranscriptAligner.from_params(
         phones.names, found.mean, found.var, found.mix, _leave(path / "transition_matrices", phones),
         codebooks=found.books, streams=found.streams, dictionary={} if dictionary is None else dictionary,
-        unknown=unknown, silence=SIL, step=STEP, acoustic_scale=acoustic_scale, boundary_sd=boundary_sd,
+        unknown=unknown, silence=SIL, step=SPHINX_STEP, acoustic_scale=acoustic_scale, boundary_sd=boundary_sd,
         n_jobs=n_jobs,
     )  # fmt: skip
     model._front_end = str(front)

@@ -1,7 +1,7 @@
-"""Sound as features: mel-frequency cepstra every 10 ms, with their slopes, minus their mean.
+"""Sound as features: mel-frequency cepstra of overlapping windows, minus their mean over speech.
 
-The usual steps: pre-emphasis, cut into overlapping windows, power spectrum, sums over
-bands that are equally wide on the mel scale, logs, cosine transform. Any sample rate; times of frames are in seconds.
+The usual steps: pre-emphasis, cut into overlapping windows, power spectrum, sums over bands that are equally wide on
+the mel scale, a floor for each band, logs, cosine transform. Any sample rate; times of frames are in seconds.
 """
 
 from __future__ import annotations
@@ -14,24 +14,38 @@ from numpy.typing import NDArray
 from scipy.fft import dct, rfft
 
 from halfseen.errors import DataError, ParameterError
+from halfseen.families.transcript.sound.level import is_speech
 
-__all__ = ["STEP", "mfcc", "spectrogram"]
+__all__ = ["STEP", "checked", "mfcc", "spectrogram"]
 
 Floats = NDArray[np.float64]
 
-STEP = 0.01  # seconds from one frame to the next
+STEP = 0.005  # seconds from one frame to the next: short phones and closures have some 30 ms
 WINDOW = 0.025  # seconds
 RAISED = 0.97  # pre-emphasis: this share of each sample is subtracted from the next
 HIGHEST = 8000.0  # Hz; above there is little speech
-QUIET = 1e-10  # of the loudest band: floor for digital silence
+QUIET = 1e-10  # floor of the spectrogram, for digital silence
+FLOOR = 0.001  # of the level of a band, that is added to it
+FAINT = 1e-6  # of the levels of all bands, that is added to each: a band above the highest frequency has nothing
+SILENT = 1e-20  # of a recording of digital silence
+NORMALISE = ("speech", "window", "none")
+AROUND = 1.5  # seconds on both sides of a frame, for normalise="window"
 LIFTER = 22.0  # cepstra are weighted to have spreads of one order
 BANDS = 26
 
 
 def mfcc(
-    samples: Any, rate: float, n_cepstra: int = 13, deltas: int = 1, normalise: bool = True, step: float = STEP
+    samples: Any,
+    rate: float,
+    n_cepstra: int = 13,
+    deltas: int = 0,
+    normalise: str | bool = "speech",
+    step: float = STEP,
 ) -> Floats:
     """Return features of sound, (T, n_cepstra * (1 + deltas)): a frame every `step` seconds.
+
+    Every band of frequencies is raised by a thousandth (30 dB less) of its own level in loud frames. So silence, faint
+    noise and digital silence look alike, in recordings of any loudness and colour.
 
     Parameters
     ----------
@@ -39,8 +53,11 @@ def mfcc(
     rate : float                  samples per second
     n_cepstra : int, default 13   the first is the log of the energy; 26 at most
     deltas : {0, 1, 2}            1 adds slopes over two frames on both sides, 2 also slopes of slopes
-    normalise : bool              subtract the mean of each cepstrum over the recording
-    step : float, default 0.01
+    normalise : {"speech", "window", "none"}
+        "speech": subtract the mean of each cepstrum over the frames that are speech (see `is_speech`), so that silence
+        around the speech changes nothing. "window": over those within 1.5 s, for channels that change. True and False
+        are "speech" and "none".
+    step : float, default 0.005
 
     Frame t is the sound around (t + 1/2) step.
 
@@ -48,7 +65,7 @@ def mfcc(
     --------
     >>> tone = np.sin(2 * np.pi * 440 * np.arange(16000) / 16000)
     >>> mfcc(tone, 16000).shape
-    (100, 26)
+    (200, 13)
     """
     samples = np.asarray(samples, dtype=np.float64)
     if samples.ndim != 1 or not len(samples) or not np.isfinite(samples).all():
@@ -59,31 +76,68 @@ def mfcc(
         raise ParameterError(
             f"n_cepstra={n_cepstra!r}, deltas={deltas!r}: n_cepstra is from 1 to {BANDS}, deltas 0, 1 or 2."
         )
-    size, n_frames = max(2, round(WINDOW * rate)), max(1, int(len(samples) / (rate * step)))
-    spectrum_size = 1 << (size - 1).bit_length()
-    centres = np.floor((np.arange(n_frames) + 0.5) * step * rate).astype(np.int64)
-    padded = np.pad(samples - RAISED * np.concatenate([[0.0], samples[:-1]]), (size, 2 * size))
-    firsts = centres + size - size // 2
-    found = np.empty((n_frames, n_cepstra))
-    for begin in range(0, n_frames, 4096):  # so that the spectrogram of an hour of sound is never in memory
-        rows = firsts[begin : begin + 4096, None] + np.arange(size)
-        power = np.abs(rfft(padded[rows] * np.hamming(size), spectrum_size)) ** 2
-        found[begin : begin + 4096] = _cepstra(power, float(rate), spectrum_size, n_cepstra)
-    if normalise:
-        found -= found.mean(axis=0)
+    found = _cepstra(_energies(samples, float(rate), step), n_cepstra)
+    found -= _centre(found, normalise, step)
     parts = [found]
     for _ in range(deltas):
         parts.append(_slope(parts[-1]))
     return np.concatenate(parts, axis=1)
 
 
-def _cepstra(power: Floats, rate: float, size: int, n_cepstra: int) -> Floats:
-    bands = power @ _bands(rate, size).T
-    logs = np.log(np.maximum(bands, QUIET * size))
-    cepstra = dct(logs, type=2, axis=1, norm="ortho")[:, :n_cepstra]
-    lifter = 1 + LIFTER / 2 * np.sin(np.pi * np.arange(n_cepstra) / LIFTER)
-    cepstra = cepstra * lifter
-    cepstra[:, 0] = np.log(np.maximum(power.sum(axis=1), QUIET * size))
+def checked(normalise: str | bool) -> str:
+    """Return the name of a normalisation."""
+    way = {True: "speech", False: "none"}[normalise] if isinstance(normalise, bool) else normalise
+    if way not in NORMALISE:
+        raise ParameterError(f"normalise={normalise!r} is not one of {', '.join(map(repr, NORMALISE))}.")
+    return way
+
+
+def _centre(cepstra: Floats, normalise: str | bool, step: float) -> Floats:
+    """Return what normalisation subtracts from the cepstra (T, D) of a recording, (D,) or (T, D)."""
+    way = checked(normalise)
+    if way == "none":
+        return np.zeros(cepstra.shape[1])
+    speech = is_speech(cepstra[:, 0])
+    mean: Floats = cepstra[speech].mean(axis=0)
+    return mean if way == "speech" else _nearby(cepstra, speech, mean, round(AROUND / step))
+
+
+def _nearby(cepstra: Floats, speech: NDArray[np.bool_], mean: Floats, reach: int) -> Floats:
+    """Return the mean over the frames of speech within `reach` of each; few of them are shrunk to that of all."""
+    sums = np.concatenate([np.zeros((1, cepstra.shape[1])), np.cumsum(np.where(speech[:, None], cepstra, 0.0), axis=0)])
+    counts = np.concatenate([[0], np.cumsum(speech)])
+    at = np.arange(len(cepstra))
+    low, high = np.maximum(at - reach, 0), np.minimum(at + reach + 1, len(cepstra))
+    about = reach / 2
+    found: Floats = (sums[high] - sums[low] + about * mean) / (counts[high] - counts[low] + about)[:, None]
+    return found
+
+
+def _energies(samples: Floats, rate: float, step: float) -> Floats:
+    """Return the energy of every band at every frame, (T, BANDS)."""
+    size, n_frames = max(2, round(WINDOW * rate)), max(1, int(len(samples) / (rate * step)))
+    spectrum_size = 1 << (size - 1).bit_length()
+    centres = np.floor((np.arange(n_frames) + 0.5) * step * rate).astype(np.int64)
+    padded = np.pad(samples - RAISED * np.concatenate([[0.0], samples[:-1]]), (size, 2 * size))
+    firsts = centres + size - size // 2
+    found = np.empty((n_frames, BANDS))
+    for begin in range(0, n_frames, 4096):  # so that the spectrogram of an hour of sound is never in memory
+        rows = firsts[begin : begin + 4096, None] + np.arange(size)
+        power = np.abs(rfft(padded[rows] * np.hamming(size), spectrum_size)) ** 2
+        found[begin : begin + 4096] = power @ _bands(rate, spectrum_size).T
+    return found
+
+
+def _cepstra(bands: Floats, n_cepstra: int) -> Floats:
+    """Return the cepstra of bands, each raised by a share of its level, with the log-energy in the place of the first.
+
+    The level of a band is its energy in the frames, weighted by itself: sum_t b[t]^2 / sum_t b[t].
+    """
+    levels = (bands**2).sum(axis=0) / np.maximum(bands.sum(axis=0), SILENT)
+    raised = bands + np.maximum(FLOOR * levels, max(SILENT, FAINT * levels.sum()))
+    cepstra: Floats = dct(np.log(raised), type=2, axis=1, norm="ortho")[:, :n_cepstra]
+    cepstra *= 1 + LIFTER / 2 * np.sin(np.pi * np.arange(n_cepstra) / LIFTER)
+    cepstra[:, 0] = np.log(raised.sum(axis=1))
     return cepstra
 
 
@@ -110,7 +164,7 @@ def _slope(values: Floats) -> Floats:
     return ((padded[3 : 3 + n] - padded[1 : 1 + n]) + 2 * (padded[4 : 4 + n] - padded[:n])) / 10
 
 
-def spectrogram(samples: Any, rate: float, step: float = STEP) -> tuple[Floats, Floats, Floats]:
+def spectrogram(samples: Any, rate: float, step: float = 0.01) -> tuple[Floats, Floats, Floats]:
     """Return times (T,), frequencies (F,) and the log of the power, (F, T), of sound: for plots."""
     samples = np.asarray(samples, dtype=np.float64)
     size, n_frames = max(2, round(WINDOW * rate)), max(1, int(len(samples) / (rate * step)))

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.errors import ParameterError
-from halfseen.families.transcript.sound.features import STEP, mfcc
-from halfseen.families.transcript.sound.sphinx_features import NAME, SphinxFrontEnd
+from halfseen.families.transcript.sound.features import STEP, checked, mfcc
+from halfseen.families.transcript.sound.level import is_speech
+from halfseen.families.transcript.sound.sphinx_features import NAME, SPHINX_STEP, SphinxFrontEnd
 
 __all__ = ["Features", "FrontEnd", "front_end"]
 
@@ -31,29 +32,80 @@ class FrontEnd(NamedTuple):
     name : str or None       what `AudioFolder` takes in features=; None for a function, whose features are not known
     read : callable          (samples, rate) -> (T, D) features
     centred : bool           whether the first 13 columns are cepstra, of which the mean is to be subtracted
+    speech : callable        features -> which frames the mean is taken over
+    normalise : str          as in `mfcc`
+    step : float             seconds from one frame to the next
     """
 
     name: str | None
     read: Callable[[Floats, int], Floats]
     centred: bool
+    speech: Callable[[Floats], NDArray[np.bool_]]
+    normalise: str
+    step: float
 
 
-def front_end(features: Features, deltas: int, step: float) -> FrontEnd:
+def front_end(features: Features, deltas: int, step: float | None, normalise: str | bool = "speech") -> FrontEnd:
     """Return the front end that `AudioFolder` is asked for.
 
     Examples
     --------
-    >>> front_end("sphinx -nfilt 20", 1, 0.01).name
+    >>> front_end("sphinx -nfilt 20", 0, 0.01).name
     'sphinx -nfilt 20'
     """
+    way, chosen_step = checked(normalise), STEP if step is None else step
     if callable(features):
-        return FrontEnd(None, features, False)
+        return FrontEnd(None, features, False, _all, way, chosen_step)
     name = features.split()[0] if isinstance(features, str) and features.split() else ""
-    if name == OWN and features == OWN:
-        return FrontEnd(OWN, lambda samples, rate: mfcc(samples, rate, deltas=deltas, normalise=False, step=step), True)
+    if name == OWN:
+        if features != OWN:
+            given, (deltas, chosen_step) = (deltas, step), _own_options(features)
+            if given[0] not in (0, deltas) or given[1] not in (None, chosen_step):
+                raise ParameterError(f"features={features!r}: deltas={given[0]}, step={given[1]} are not those in it.")
+        of_recording = "none" if way == "speech" else way  # a mean over speech is that of the speaker
+
+        def read(samples: Floats, rate: int) -> Floats:
+            return mfcc(samples, rate, deltas=deltas, normalise=of_recording, step=chosen_step)
+
+        return FrontEnd(_own_name(deltas, chosen_step), read, way == "speech", _loud, way, chosen_step)
     if name != NAME:
         raise ParameterError(f"features={features!r:.80} is not {OWN!r}, {NAME!r} or a function of samples and rate.")
-    if deltas != 1 or step != STEP:
-        raise ParameterError(f"features={features!r}: deltas={deltas}, step={step:g} cannot be chosen for Sphinx.")
+    if deltas != 0 or step not in (None, SPHINX_STEP) or way != "speech":
+        raise ParameterError(
+            f"features={features!r}: deltas={deltas}, step={step}, normalise={normalise!r} cannot be chosen for Sphinx."
+        )
     chosen = SphinxFrontEnd.parse(features)
-    return FrontEnd(str(chosen), lambda samples, rate: chosen(samples, rate, normalise=False), True)
+
+    def cepstra(samples: Floats, rate: int) -> Floats:
+        return chosen(samples, rate, normalise=False)
+
+    return FrontEnd(str(chosen), cepstra, True, _all, way, SPHINX_STEP)
+
+
+def _own_options(features: str) -> tuple[int, float]:
+    """Return the deltas and the step in a name such as "mfcc -deltas 1 -step 0.01".
+
+    >>> _own_options("mfcc -deltas 1 -step 0.01")
+    (1, 0.01)
+    """
+    words = features.split()[1:]
+    given = dict(zip(words[::2], words[1::2], strict=False))
+    try:
+        if len(words) % 2 or not set(given) <= {"-deltas", "-step"}:
+            raise ValueError
+        return int(given.get("-deltas", 0)), float(given.get("-step", STEP))
+    except ValueError:
+        raise ParameterError(f"features={features!r:.80}: options of mfcc are -deltas 1 and -step 0.01.") from None
+
+
+def _own_name(deltas: int, step: float) -> str:
+    """Return the name of `mfcc` with what is not by default."""
+    return OWN + (f" -deltas {deltas}" if deltas else "") + (f" -step {step:g}" if step != STEP else "")
+
+
+def _loud(features: Floats) -> NDArray[np.bool_]:
+    return is_speech(features[:, 0])
+
+
+def _all(features: Floats) -> NDArray[np.bool_]:
+    return np.ones(len(features), dtype=bool)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.fft import dct, rfft
 
 from halfseen.errors import DataError, ParameterError
-from halfseen.families.transcript.sound.features import RAISED, STEP
+from halfseen.families.transcript.sound.features import RAISED
 
 __all__ = ["SphinxFrontEnd", "sphinx_features"]
 
@@ -30,6 +30,7 @@ Floats = NDArray[np.float64]
 
 NAME = "sphinx"
 RATE, SHIFT, WINDOW, POINTS = 16000, 160, 410, 512  # samples per second, per frame, per window; of the spectrum
+SPHINX_STEP = SHIFT / RATE
 N_CEPSTRA = 13
 FULL_SCALE = 32768.0  # Sphinx reads 16-bit integers
 FLOOR = 1e-4  # added to the power in each band before the log
@@ -100,10 +101,10 @@ class SphinxFrontEnd:
                 raise ParameterError(f"-{name} {value!r:.40} is not a number.") from None
         return cls(**found)
 
-    def __call__(self, samples: Any, rate: float, normalise: bool = True, step: float = STEP) -> Floats:
+    def __call__(self, samples: Any, rate: float, normalise: bool = True, step: float = SPHINX_STEP) -> Floats:
         """Return features of sound; see `sphinx_features`."""
-        if step != STEP:
-            raise ParameterError(f"step={step!r}: models of Sphinx have a frame every {STEP} s.")
+        if step != SPHINX_STEP:
+            raise ParameterError(f"step={step!r}: models of Sphinx have a frame every {SPHINX_STEP} s.")
         sound = at_16_khz(samples, rate)
         cepstra = self.cepstra(sound, -EARLIER, max(1, len(sound) // SHIFT))
         if normalise:

@@ -1,0 +1,248 @@
+"""How exact times of speech are: `python -m benchmarks.speech [accuracy robust calibration digits real]`.
+
+Every figure is of default settings: `TranscriptAligner(dictionary=..., silence="sil", step=corpus.step,
+start={"sil": corpus.quiet()})`, which is what `halfseen fit FOLDER --model transcript --dictionary FILE` does.
+Sentences are those that no choice was made with (`benchmarks.spoken.TEST`), and so are the voices of `VOICES` and
+`FEMALE`; `robust` uses the voice en, which is one of the development. `espeak_dev` was looked at early, when annealing
+was chosen: it is no unseen test.
+`events`: the times of espeak-ng's events. `closures`: stops begin with their closures (see `benchmarks.spoken`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+import halfseen as hs
+from benchmarks.spoken import TEST, Utterance, dictionary_of, recorded, said, with_noise, with_silence, write
+
+Floats = NDArray[np.float64]
+DATA = Path(os.environ.get("HALFSEEN_DATA", "/work/shared/data"))
+VOICES = ("en+m3", "en-gb-scotland", "en+f4")  # no choice was made with them
+FEMALE = "en+f3"
+WITHIN = (0.010, 0.020, 0.050)  # seconds
+SLACK = 1e-4  # of comparisons
+TRUE, SURE = 2.0, 0.005  # a true boundary is within so many standard deviations and seconds
+BINS = (0.0, 0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0001)  # of confidence
+
+console = Console(width=120)
+
+
+class Found(NamedTuple):
+    """Boundaries of some utterances: errors in seconds, whether a word begins there, their sd; and of each phone the
+    confidence and the share of its time that is truly its own."""
+
+    error: Floats
+    is_word: NDArray[np.bool_]
+    sd: Floats
+    confidence: Floats
+    inside: Floats
+
+
+Model = Callable[[Sequence[Utterance], Path], Any]  # a model for utterances of a folder
+
+
+def from_nothing(spoken: Sequence[Utterance], folder: Path, phones: bool = False) -> Any:
+    """Return a model that is fitted by default settings."""
+    dictionary = None if phones else dictionary_of(spoken)
+    corpus = corpus_of(spoken, folder, dictionary)
+    model = hs.TranscriptAligner(dictionary=dictionary, silence="sil", step=corpus.step, start={"sil": corpus.quiet()})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(corpus, corpus.transcripts)
+
+
+MODELS: dict[str, Model] = {"from nothing": from_nothing}  # others, such as the starter model, are added here
+
+
+def corpus_of(spoken: Sequence[Utterance], folder: Path, dictionary: Mapping[str, Any] | None) -> hs.AudioFolder:
+    """Write utterances to a folder and read them."""
+    folder = Path(tempfile.mkdtemp(dir=folder))
+    if dictionary is None:
+        texts = {one.name: " ".join(phone for phone, _ in one.phones) for one in spoken}
+        known = {phone for one in spoken for phone, _ in one.phones}
+        return hs.AudioFolder(write(spoken, folder), transcripts=texts, words=known)
+    return hs.AudioFolder(write(spoken, folder), words=dictionary)
+
+
+def aligned(model: Any, spoken: Sequence[Utterance], folder: Path, closures: bool = False) -> Found:
+    """Return how far the boundaries that a model finds are from the true ones; each word is said as it was said."""
+    phones = model.dictionary is None
+    usable = [one for one in spoken if {phone for phone, _ in one.phones} <= set(model.units_)]
+    if not phones:
+        model = model.with_dictionary(dictionary_of(usable))
+    corpus = corpus_of(usable, folder, None if phones else dictionary_of(usable))
+    parts = []
+    for one, found in zip(usable, model.align(corpus, corpus.transcripts), strict=True):
+        truth = one.closed() if closures else one
+        units = found.words if phones else [part for part in found.units if part.name != "sil"]
+        if [part.name for part in units] == [phone for phone, _ in truth.phones]:  # else it took another pronunciation
+            parts.append(_compared(units, truth))
+    return Found(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _compared(units: Sequence[Any], truth: Utterance) -> Found:
+    starts = np.array([start for _, start in truth.phones])
+    begun, ended = (np.array([getattr(part, name) for part in units]) for name in ("start", "end"))
+    ends = np.append(starts[1:], len(truth.samples) / truth.rate)
+    common = np.maximum(0.0, np.minimum(ended, ends) - np.maximum(begun, starts))
+    return Found(
+        begun - starts,
+        np.isin(np.arange(len(starts)), [first for _, first in truth.words]),
+        np.array([part.start_sd for part in units]),
+        np.array([part.confidence for part in units]),
+        common / (ended - begun),
+    )
+
+
+def shares(errors: Floats) -> str:
+    """Return the shares of errors within 10, 20 and 50 ms."""
+    return " / ".join(f"{100 * np.mean(np.abs(errors) <= within + SLACK):.0f}" for within in WITHIN)
+
+
+def _row(table: Table, name: str, model: Any, spoken: Sequence[Utterance], folder: Path) -> None:
+    events, closures = aligned(model, spoken, folder), aligned(model, spoken, folder, True)
+    cells = [shares(events.error), shares(events.error[events.is_word])]
+    cells += [shares(closures.error), shares(closures.error[closures.is_word])]
+    table.add_row(name, str(len(events.error)), *cells)
+
+
+def _table(title: str) -> Table:
+    return Table(
+        "speech", "phones", "phones, events", "words, events", "phones, closures", "words, closures", title=title
+    )
+
+
+def sentences(voice: str, n: int = 40) -> list[Utterance]:
+    """Return test sentences of a voice."""
+    return said([line for line in TEST.split("\n") if line.strip()][:n], [voice])
+
+
+def accuracy(folder: Path) -> None:
+    """Print a table of clean speech."""
+    sets = {"espeak_dev, 8 sentences": recorded(DATA / "espeak_dev")} if DATA.exists() else {}
+    sets |= {f"{voice}, {n} sentences": sentences(voice, n) for n in (8, 40) for voice in VOICES}
+    for name, model in MODELS.items():
+        table = _table(f"clean speech, share of boundaries within 10 / 20 / 50 ms, {name}")
+        for label, spoken in sets.items():
+            _row(table, f"{label}, words", model(spoken, folder), spoken, folder)
+            if model is from_nothing:
+                _row(table, f"{label}, phones", from_nothing(spoken, folder, True), spoken, folder)
+        console.print(table)
+
+
+def robust(folder: Path) -> None:
+    """Print a table of speech other than that of the fit."""
+    spoken = sentences("en")
+    for name, model in MODELS.items():
+        clean = model(spoken, folder)
+        table = _table(f"40 sentences of en, model of the clean sentences where nothing else is said, {name}")
+        _row(table, "clean", clean, spoken, folder)
+        _row(table, "3 s of silence at both ends", clean, with_silence(spoken, 3.0), folder)
+        for decibels in (20, 10):
+            noisy = with_noise(spoken, decibels)
+            _row(table, f"noise, {decibels} dB", clean, noisy, folder)
+            _row(table, f"noise, {decibels} dB, model of these", model(noisy, folder), noisy, folder)
+        _row(table, f"another speaker, {FEMALE}", clean, sentences(FEMALE), folder)
+        console.print(table)
+
+
+def calibration(folder: Path) -> None:
+    """Print what confidence and standard deviations say, and what is true."""
+    for name, model in MODELS.items():
+        sets = [sentences(voice, n) for n in (8, 40) for voice in VOICES]
+        models = [model(spoken, folder) for spoken in sets]
+        for closures in (False, True):
+            found = [aligned(one, spoken, folder, closures) for one, spoken in zip(models, sets, strict=True)]
+            every = Found(*(np.concatenate(column) for column in zip(*found, strict=True)))
+            covered = np.mean(np.abs(every.error) <= TRUE * every.sd + SURE)
+            against = "closures" if closures else "events"
+            title = (
+                f"{against}, {name}: {covered:.0%} within 2 sd + 5 ms, median sd {1000 * np.median(every.sd):.1f} ms"
+            )
+            table = Table("confidence", "phones", "mean confidence", "share of their time that is theirs", title=title)
+            for low, high in itertools.pairwise(BINS):
+                own = (every.confidence >= low) & (every.confidence < high)
+                if own.any():
+                    means = (every.confidence[own].mean(), every.inside[own].mean())
+                    table.add_row(
+                        f"{low:.2f} to {min(high, 1):.2f}", str(own.sum()), *(f"{mean:.2f}" for mean in means)
+                    )
+            console.print(table)
+
+
+def digits(folder: Path) -> None:
+    """Print how many digits are recognised: two speakers, recordings 5 to 9 of each for training, 0 to 4 to test."""
+    keys = [path.stem.split("_") for path in sorted((DATA / "fsdd").glob("*.wav"))]
+    link = Path(tempfile.mkdtemp(dir=folder))
+    for key in keys:
+        (link / key[1]).mkdir(exist_ok=True)
+        name = "_".join(key)
+        os.symlink((DATA / "fsdd" / f"{name}.wav").resolve(), link / key[1] / f"{name}.wav")
+    corpus = hs.AudioFolder(link, transcripts={"_".join(key): key[0] for key in keys})
+    own = [name.split("/")[-1].split("_") for name in corpus.names]
+    train, test = ([b for b, key in enumerate(own) if (int(key[2]) > 4) == late] for late in (True, False))
+    model = hs.TranscriptAligner(step=corpus.step)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit([corpus[b] for b in train], [[own[b][0]] for b in train])
+    scores = [model.score_samples([corpus[b] for b in test], [[digit]] * len(test)) for digit in "0123456789"]
+    right = np.mean([str(digit) == own[b][0] for digit, b in zip(np.argmax(scores, axis=0), test, strict=True)])
+    console.print(f"digits: {right:.0%} of {len(test)} recognised")
+
+
+def real(folder: Path) -> None:
+    """Print boundaries of hand-labelled recordings, aligned from their text and true phones alone."""
+    grids = {
+        "speech_mfa": ("acoustic_corpus", "acoustic_corpus", "words", "phones"),
+        "speech_praatio, bobby": ("bobby", "bobby_phones", None, "phone"),
+        "speech_praatio, mary": ("mary", "mary", "word", "phone"),
+    }
+    table = Table("recording", "words", "words", "phones", "phones", title="hand labels, within 10 / 20 / 50 ms")
+    for label, (sound, grid, word_tier, phone_tier) in grids.items():
+        where = DATA / label.partition(",")[0]
+        read = hs.read_textgrid(where / f"{grid}.TextGrid")
+        phones = [part for part in read[phone_tier] if part.text]
+        marks = phones if word_tier is None else [part for part in read[word_tier] if part.text]
+        ways = [" ".join(p.text for p in phones if m.start - 1e-6 <= p.start < m.end - 1e-6) for m in marks]
+        dictionary: dict[str, list[str]] = {}
+        for mark, way in zip(marks, ways, strict=True):
+            dictionary.setdefault(mark.text, []).append(way)
+        own = Path(tempfile.mkdtemp(dir=folder))
+        os.symlink((where / f"{sound}.wav").resolve(), own / "talk.wav")
+        corpus = hs.AudioFolder(own, transcripts={"talk": " ".join(m.text for m in marks)}, words=dictionary)
+        model = hs.TranscriptAligner(
+            dictionary={word: list(dict.fromkeys(found)) for word, found in dictionary.items()},
+            silence="sil", step=corpus.step, start={"sil": corpus.quiet()},
+        )  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            [found] = model.fit(corpus, corpus.transcripts).align(corpus, corpus.transcripts)
+        units = [part for part in found.units if part.name != "sil"]
+        cells = []
+        for parts, truth in ((found.words, marks), (units, phones)):
+            same = [part.name for part in parts] == [mark.text for mark in truth]
+            errors = np.array([a.start - b.start for a, b in zip(parts, truth, strict=False)])
+            cells += [str(len(truth)), shares(errors) if same else "other pronunciations"]
+        table.add_row(label, *cells)
+    console.print(table)
+
+
+PARTS = {"accuracy": accuracy, "robust": robust, "calibration": calibration, "digits": digits, "real": real}
+
+if __name__ == "__main__":
+    chosen = sys.argv[1:] or list(PARTS)
+    with tempfile.TemporaryDirectory() as temporary:
+        for part in chosen:
+            PARTS[part](Path(temporary))
