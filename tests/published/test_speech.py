@@ -55,7 +55,7 @@ def test_digits_are_recognised_by_a_model_of_each():
 def talk():
     """A talk of 27 seconds: its features, words and phones."""
     grid = hs.read_textgrid(shared_data("speech_mfa/acoustic_corpus.TextGrid"))
-    frames = hs.mfcc(*hs.read_wav(shared_data("speech_mfa/acoustic_corpus.wav")), step=0.01)
+    frames = hs.mfcc(*hs.read_wav(shared_data("speech_mfa/acoustic_corpus.wav")))
     words, phones = ([part for part in grid[tier] if part.text] for tier in ("words", "phones"))
     return frames, words, phones
 
@@ -110,7 +110,7 @@ def test_recordings_of_any_rate_with_hand_labels_go_through():
     """1.2 and 1.9 seconds at 48 kHz are too little to learn from; each is aligned with the times of its own labels."""
     for name, tiers, tier in (("bobby", "bobby_phones", "phone"), ("mary", "mary", "phone")):
         grid = hs.read_textgrid(shared_data(f"speech_praatio/{tiers}.TextGrid"))[tier]
-        frames = hs.mfcc(*hs.read_wav(shared_data(f"speech_praatio/{name}.wav")), step=0.01)
+        frames = hs.mfcc(*hs.read_wav(shared_data(f"speech_praatio/{name}.wav")))
         phones = [part for part in grid if part.text]
         quiet = np.ones(len(frames), dtype=bool)
         examples = {}

@@ -111,14 +111,14 @@ def test_what_is_no_wav_file_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("rate", [8000, 11025, 16000, 22050, 44100, 48000])
-def test_frames_are_five_milliseconds_apart_at_any_rate(rate):
+def test_frames_are_ten_milliseconds_apart_at_any_rate(rate):
     rng = np.random.default_rng(0)
     found = hs.mfcc(rng.normal(size=int(1.234 * rate)), rate)
-    assert found.shape == (246, 13)
-    assert hs.mfcc(rng.normal(size=int(1.234 * rate)), rate, step=0.01).shape == (123, 13)
+    assert found.shape == (123, 26)
+    assert hs.mfcc(rng.normal(size=int(1.234 * rate)), rate, deltas=0, step=0.005).shape == (246, 13)
     assert np.isfinite(hs.mfcc(np.zeros(rate), rate)).all()
     assert np.isfinite(hs.mfcc(np.full(rate, 0.5), rate)).all()
-    assert hs.mfcc(np.zeros(1), rate).shape == (1, 13)
+    assert hs.mfcc(np.zeros(1), rate).shape == (1, 26)
 
 
 def test_silence_around_speech_changes_nothing():
@@ -126,7 +126,7 @@ def test_silence_around_speech_changes_nothing():
     samples, _ = sound(["a", "c", "sil", "d", "b"], np.random.default_rng(0))
     silent = np.zeros(3 * 16000)
     alone = hs.mfcc(samples, 16000)
-    inside = hs.mfcc(np.concatenate([silent, samples, silent]), 16000)[600 : 600 + len(alone)]
+    inside = hs.mfcc(np.concatenate([silent, samples, silent]), 16000)[300 : 300 + len(alone)]
     assert (
         np.abs(inside - alone)[5:-5].max() < 0.1 * alone.std()
     )  # the level also has the frames where the sound begins
@@ -166,7 +166,7 @@ def test_a_change_of_sound_is_seen_at_its_frame():
 
 def test_slopes_are_those_of_a_line():
     found = hs.mfcc(np.random.default_rng(0).normal(size=16000), 16000, deltas=1)
-    assert found.shape == (200, 26)
+    assert found.shape == (100, 26)
     t = 50
     by_hand = sum(i * (found[t + i, :13] - found[t - i, :13]) for i in (1, 2)) / 10
     np.testing.assert_allclose(found[t, 13:26], by_hand)
@@ -313,7 +313,7 @@ def test_a_folder_is_a_sequence_of_features(tmp_path):
     both = np.concatenate([found[0], found[1]])
     bare = hs.AudioFolder(tmp_path, normalise="none")
     speech = np.concatenate([is_speech(bare[b][:, 0]) for b in (0, 1)])
-    np.testing.assert_allclose(both[speech].mean(axis=0), 0, atol=1e-10)
+    np.testing.assert_allclose(both[speech][:, :13].mean(axis=0), 0, atol=1e-10)
     again = hs.AudioFolder(tmp_path, memory=0)
     np.testing.assert_array_equal(again[1], found[1])
     assert not again._kept
@@ -383,7 +383,7 @@ def test_transcripts_of_every_kind_are_found(tmp_path):
     }  # fmt: skip
     first, second = found.recordings[:2]
     assert (first.start, first.end, second.start) == (0.0, 0.5, 0.5)
-    assert len(found[0]) == 100
+    assert len(found[0]) == 50
     assert hs.AudioFolder(tmp_path, tier="notes").transcripts[2] == ("x",)
     with pytest.raises(DataError, match=r"no tier 'phones'\. Tiers: notes, words"):
         hs.AudioFolder(tmp_path, tier="phones")

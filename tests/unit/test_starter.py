@@ -108,7 +108,7 @@ def test_the_script_that_makes_it_is_there():
 
 def test_recordings_read_in_another_way_are_refused(model, tmp_path):
     path, _ = said(tmp_path)
-    corpus = hs.AudioFolder(path, words=WAYS)
+    corpus = hs.AudioFolder(path, words=WAYS, step=0.005)
     with pytest.raises(ParameterError, match=r"-deltas 1 -step 0\.01"):
         model.with_dictionary(WAYS).align(corpus, corpus.transcripts)
     with pytest.raises(ParameterError, match="options of mfcc"):

@@ -95,16 +95,16 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
         phone, or the first tier.
     needs_text : bool, default True
         Leave out recordings without a transcript; `without_text` names them. False: keep them, with no words.
-    deltas : {0, 1, 2}, default 0
+    deltas : {0, 1, 2}, default 1
         Add slopes, and slopes of slopes, to the cepstra: more distinguish units better, fewer locate boundaries better.
-    step : float, optional
-        Seconds from one frame to the next: 0.005, or 0.01 for "sphinx".
+    step : float, default 0.01
+        Seconds from one frame to the next. In clear speech 0.005 locates boundaries better, in twice the time.
     normalise : {"speech", "window", "none"}, default "speech"
         "speech": subtract the mean over the speech of the speaker. "window": that over the speech within 1.5 s of each
         frame, for channels that change. "none": subtract nothing.
     features : str or function, default "mfcc"
-        "mfcc", or "sphinx" for acoustic models of CMU Sphinx (`read_sphinx`; with its options where a model has others,
-        see `TranscriptAligner.front_end_`), or a function (samples, rate) -> features, of which no mean is subtracted.
+        "mfcc", or "sphinx" for acoustic models of CMU Sphinx (`read_sphinx`), or what the `front_end_` of a model says,
+        such as "mfcc -deltas 1 -step 0.01", or a function (samples, rate) -> features, of which no mean is subtracted.
     memory : int              bytes of features to keep in memory
 
     Attributes
@@ -129,7 +129,7 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
         words: Collection[str] | None = None,
         tier: str | None = None,
         needs_text: bool = True,
-        deltas: int = 0,
+        deltas: int | None = None,
         step: float | None = None,
         normalise: str | bool = "speech",
         features: Features = "mfcc",

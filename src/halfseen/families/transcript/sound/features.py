@@ -16,11 +16,12 @@ from scipy.fft import dct, rfft
 from halfseen.errors import DataError, ParameterError
 from halfseen.families.transcript.sound.level import is_speech
 
-__all__ = ["STEP", "checked", "mfcc", "spectrogram"]
+__all__ = ["DELTAS", "STEP", "checked", "mfcc", "spectrogram"]
 
 Floats = NDArray[np.float64]
 
-STEP = 0.005  # seconds from one frame to the next: short phones and closures have some 30 ms
+STEP = 0.01  # seconds from one frame to the next
+DELTAS = 1  # slopes help most with speech that a model has not heard
 WINDOW = 0.025  # seconds
 RAISED = 0.97  # pre-emphasis: this share of each sample is subtracted from the next
 HIGHEST = 8000.0  # Hz; above there is little speech
@@ -38,7 +39,7 @@ def mfcc(
     samples: Any,
     rate: float,
     n_cepstra: int = 13,
-    deltas: int = 0,
+    deltas: int = DELTAS,
     normalise: str | bool = "speech",
     step: float = STEP,
 ) -> Floats:
@@ -52,12 +53,12 @@ def mfcc(
     samples : (n,) array          one channel, between -1 and 1
     rate : float                  samples per second
     n_cepstra : int, default 13   the first is the log of the energy; 26 at most
-    deltas : {0, 1, 2}            1 adds slopes over two frames on both sides, 2 also slopes of slopes
+    deltas : {0, 1, 2}            1, the default, adds slopes over two frames on both sides, 2 also slopes of slopes
     normalise : {"speech", "window", "none"}
         "speech": subtract the mean of each cepstrum over the frames that are speech (see `is_speech`), so that silence
         around the speech changes nothing. "window": over those within 1.5 s, for channels that change. True and False
         are "speech" and "none".
-    step : float, default 0.005
+    step : float, default 0.01
 
     Frame t is the sound around (t + 1/2) step.
 
@@ -65,7 +66,7 @@ def mfcc(
     --------
     >>> tone = np.sin(2 * np.pi * 440 * np.arange(16000) / 16000)
     >>> mfcc(tone, 16000).shape
-    (200, 13)
+    (100, 26)
     """
     samples = np.asarray(samples, dtype=np.float64)
     if samples.ndim != 1 or not len(samples) or not np.isfinite(samples).all():

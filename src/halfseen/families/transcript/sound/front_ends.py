@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.errors import ParameterError
-from halfseen.families.transcript.sound.features import STEP, checked, mfcc
+from halfseen.families.transcript.sound.features import DELTAS, STEP, checked, mfcc
 from halfseen.families.transcript.sound.level import is_speech
 from halfseen.families.transcript.sound.sphinx_features import NAME, SPHINX_STEP, SphinxFrontEnd
 
@@ -45,12 +45,14 @@ class FrontEnd(NamedTuple):
     step: float
 
 
-def front_end(features: Features, deltas: int, step: float | None, normalise: str | bool = "speech") -> FrontEnd:
+def front_end(features: Features, deltas: int | None, step: float | None, normalise: str | bool = "speech") -> FrontEnd:
     """Return the front end that `AudioFolder` is asked for.
 
     Examples
     --------
-    >>> front_end("sphinx -nfilt 20", 0, 0.01).name
+    >>> front_end("mfcc", None, None).name
+    'mfcc -deltas 1 -step 0.01'
+    >>> front_end("sphinx -nfilt 20", None, 0.01).name
     'sphinx -nfilt 20'
     """
     way, chosen_step = checked(normalise), STEP if step is None else step
@@ -58,19 +60,19 @@ def front_end(features: Features, deltas: int, step: float | None, normalise: st
         return FrontEnd(None, features, False, _all, way, chosen_step)
     name = features.split()[0] if isinstance(features, str) and features.split() else ""
     if name == OWN:
-        if features != OWN:
-            given, (deltas, chosen_step) = (deltas, step), _own_options(features)
-            if given[0] not in (0, deltas) or given[1] not in (None, chosen_step):
-                raise ParameterError(f"features={features!r}: deltas={given[0]}, step={given[1]} are not those in it.")
+        named_deltas, named_step = _own_options(features)
+        if features != OWN and (deltas not in (None, named_deltas) or step not in (None, named_step)):
+            raise ParameterError(f"features={features!r}: deltas={deltas}, step={step} are not those in it.")
+        n_deltas, chosen_step = (named_deltas if deltas is None else deltas), (named_step if step is None else step)
         of_recording = "none" if way == "speech" else way  # a mean over speech is that of the speaker
 
         def read(samples: Floats, rate: int) -> Floats:
-            return mfcc(samples, rate, deltas=deltas, normalise=of_recording, step=chosen_step)
+            return mfcc(samples, rate, deltas=n_deltas, normalise=of_recording, step=chosen_step)
 
-        return FrontEnd(_own_name(deltas, chosen_step), read, way == "speech", _loud, way, chosen_step)
+        return FrontEnd(_own_name(n_deltas, chosen_step), read, way == "speech", _loud, way, chosen_step)
     if name != NAME:
         raise ParameterError(f"features={features!r:.80} is not {OWN!r}, {NAME!r} or a function of samples and rate.")
-    if deltas != 0 or step not in (None, SPHINX_STEP) or way != "speech":
+    if deltas is not None or step not in (None, SPHINX_STEP) or way != "speech":
         raise ParameterError(
             f"features={features!r}: deltas={deltas}, step={step}, normalise={normalise!r} cannot be chosen for Sphinx."
         )
@@ -93,14 +95,14 @@ def _own_options(features: str) -> tuple[int, float]:
     try:
         if len(words) % 2 or not set(given) <= {"-deltas", "-step"}:
             raise ValueError
-        return int(given.get("-deltas", 0)), float(given.get("-step", STEP))
+        return int(given.get("-deltas", DELTAS)), float(given.get("-step", STEP))
     except ValueError:
         raise ParameterError(f"features={features!r:.80}: options of mfcc are -deltas 1 and -step 0.01.") from None
 
 
 def _own_name(deltas: int, step: float) -> str:
-    """Return the name of `mfcc` with what is not by default."""
-    return OWN + (f" -deltas {deltas}" if deltas else "") + (f" -step {step:g}" if step != STEP else "")
+    """Return the name of `mfcc` with its options: it means the same whatever the defaults of a version are."""
+    return f"{OWN} -deltas {deltas} -step {step:g}"
 
 
 def _loud(features: Floats) -> NDArray[np.bool_]:
