@@ -35,7 +35,7 @@ from halfseen.families.transcript.alignment import Alignment
 from halfseen.families.transcript.bands import BLOCK, LONG, best_inside, coarse
 from halfseen.families.transcript.chunks import TranscriptSteps
 from halfseen.families.transcript.lexicon import Layout, Lexicon
-from halfseen.families.transcript.utterances import Corpus, too_short
+from halfseen.families.transcript.utterances import Corpus, impossible_message, too_short
 from halfseen.leaves import Gaussian, Leaf, Product
 from halfseen.leaves.codebooks import Codebooks
 from halfseen.leaves.leaf import Floats
@@ -346,10 +346,7 @@ def _is_long(layout: Layout, n_frames: int) -> bool:
 def _check_possible(log_evidence: Floats, names: Sequence[str]) -> None:
     for name, value in zip(names, log_evidence.tolist(), strict=False):
         if not value > -np.inf:
-            raise DataError(
-                f"{name} has probability zero under the model in every segmentation. Leave it out, or fit with prior= "
-                "to avoid probabilities of zero."
-            )
+            raise DataError(impossible_message(name))
 
 
 def _pulls(leaf: Leaf, prepared: Any, data: Any, usage: Floats) -> tuple[Floats, Floats]:

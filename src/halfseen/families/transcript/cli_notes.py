@@ -33,4 +33,4 @@ def _counted(parts: Sequence[Segment], one: str, several: str) -> str:
 
 def _listed(parts: Sequence[Segment], offset: float) -> str:
     more = " ..." if len(parts) > MOST else ""
-    return ", ".join(f"{part.text or part.name} ({offset + part.start:.2f} s)" for part in parts[:MOST]) + more
+    return ", ".join(f"{part.written} ({offset + part.start:.2f} s)" for part in parts[:MOST]) + more
