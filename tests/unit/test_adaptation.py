@@ -245,7 +245,7 @@ def test_speakers_that_the_model_fits_stay_as_they_are(data):
     none = model.align(seen, words, speakers=of, adapt="none")
     assert [one.surprise for one in found[:8]] == [one.surprise for one in none[:8]]
     assert found[0].surprise > 5
-    assert all(one.surprise < 5 < as_is.surprise for one, as_is in zip(found[8:], none[8:], strict=True))
+    assert np.median([one.surprise for one in found[8:]]) < np.median([one.surprise for one in none[8:]]) / 3
     assert (off(found[8:], truth[8:]) <= 1).mean() > 0.95
     alone = model.adapt(seen[8:], words[8:], speakers="stranger")["stranger"]
     assert_transforms_equal(found[-1].adapted, alone)
