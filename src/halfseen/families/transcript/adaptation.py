@@ -52,6 +52,7 @@ WIDE = 64  # columns of a stream above which a full transform would be slow
 MAX_ITER = 10
 ENOUGH = 0.05  # gain of a pass per frame below which it is the last
 MOST = 30_000  # frames of a speaker that are enough, five minutes of speech
+STRANGE = 2.0  # median surprise of the utterances of a speaker above which they are transformed without being asked
 ROUNDING = 1e-10  # of the terms of an objective
 
 
@@ -292,6 +293,19 @@ def known_speakers(speakers: Any, features: Any, kept: NDArray[np.bool_]) -> lis
             f"speakers: {len(listed)} for {len(kept)} utterances. Give one for each, or one name for all."
         )
     return [listed[b] for b in np.flatnonzero(kept)]
+
+
+def of_strangers(speakers: Sequence[str], alignments: Sequence[Alignment]) -> NDArray[np.intp]:
+    """Return the numbers of the utterances of speakers that the model fits badly, given alignments as they are.
+
+    Where a model fits, a transform costs time and does no good: it makes posteriors too sure, and right and wrong
+    transcripts more alike.
+    """
+    surprises: dict[str, list[float]] = {}
+    for speaker, one in zip(speakers, alignments, strict=True):
+        surprises.setdefault(speaker, []).append(one.surprise)
+    strange = {speaker for speaker, values in surprises.items() if np.median(values) > STRANGE}
+    return np.flatnonzero([speaker in strange for speaker in speakers])
 
 
 def adapted_summary(alignments: Sequence[Alignment | None]) -> str | None:

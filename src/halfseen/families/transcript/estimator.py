@@ -79,7 +79,7 @@ class TranscriptAligner(AlignerFit):
         `loglik_` do not depend on it.
     boundary_sd : float or "auto", default "auto"
         Standard deviation, in the unit of `step`, of a boundary of which the posterior is sure. "auto": for an
-        `AudioFolder` 12.5 ms, fitted to synthetic speech, and the rounding to frames, step / sqrt(12); 0 otherwise. It
+        `AudioFolder` 14.5 ms, fitted to synthetic speech, and the rounding to frames, step / sqrt(12); 0 otherwise. It
         is in `confidence` and `start_sd` too: whoever has true boundaries can choose it so that nine in ten are within
         2 `start_sd`.
     start : mapping, optional

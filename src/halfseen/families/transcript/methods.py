@@ -32,6 +32,7 @@ from halfseen.families.transcript.adaptation import (
     each_alone,
     known_speakers,
     moved_as,
+    of_strangers,
 )
 from halfseen.families.transcript.aligner import Aligner, Typicals, scored_by
 from halfseen.families.transcript.alignment import TIERS, Alignment, table_of
@@ -108,9 +109,10 @@ class AlignerMethods(Estimator):
         features, transcripts, lengths, groups, time, names :
             As in `fit`. With too_short="skip" an utterance that is too short has None in the list.
         adapt : {"auto", "none", "mean", "diagonal", "full"} or mapping, default "auto"
-            Transform of the features of each speaker, estimated from these utterances before they are aligned: see
-            `adapt`, which also returns such a mapping. "auto" is "none" if no speakers are known. The `adapted` of an
-            alignment says what was done.
+            Transform of the features of each speaker, estimated from these utterances: see `adapt`, which also returns
+            such a mapping. "auto" transforms those of speakers whose utterances fit badly without: their median
+            `surprise` is above 2. It is "none" if no speakers are known, and for models that do not know what fit is
+            usual, such as those of `from_params`. The `adapted` of an alignment says what was done.
         speakers : list of str or str, optional
             Speaker of each utterance, or the one of all. By default, as the recordings of an `AudioFolder` know them.
         left_out : float, optional
@@ -126,8 +128,10 @@ class AlignerMethods(Estimator):
         if not kept.any():
             return found
         full = layouts if allowed is None else [self._lexicon.layout(words) for words in corpus.transcripts]
-        by = self._adapted(corpus, full, known_speakers(speakers, features, kept), adapt)
-        for b, aligned in zip(np.flatnonzero(kept).tolist(), self._aligned(corpus, layouts, by), strict=True):
+        known = known_speakers(speakers, features, kept)
+        plain = self._aligned(corpus, layouts) if isinstance(adapt, str) and adapt == "auto" else None
+        by = self._adapted(corpus, full, known, adapt, plain)
+        for b, aligned in zip(np.flatnonzero(kept).tolist(), self._realigned(corpus, layouts, by, plain), strict=True):
             found[b] = aligned
         with_text = getattr(features, "with_text", None)  # recordings know the text of their words
         return found if with_text is None else with_text(found)
@@ -257,9 +261,14 @@ class AlignerMethods(Estimator):
         return by_speaker(adapter, corpus, layouts, speakers, kind, self._chunks, self.n_jobs)
 
     def _adapted(
-        self, corpus: Corpus, layouts: Sequence[Layout], speakers: list[str] | None, adapt: Any
+        self,
+        corpus: Corpus,
+        layouts: Sequence[Layout],
+        speakers: list[str] | None,
+        adapt: Any,
+        plain: Sequence[Alignment] | None = None,
     ) -> list[Adaptation | None] | None:
-        """Return the transform of each utterance, as `align` is asked for; None: there are none."""
+        """Return the transform of each utterance, as `align` is asked for; `plain`: alignments without; None: none."""
         if adapt is None or (isinstance(adapt, str) and adapt == "none") or (speakers is None and adapt == "auto"):
             return None
         if isinstance(adapt, Mapping):
@@ -270,8 +279,29 @@ class AlignerMethods(Estimator):
             return [adapt.get(speaker) for speaker in speakers]
         options.one_of("adapt", adapt, ("auto", "none", *KINDS))
         own = speakers or each_alone(np.ones(len(layouts), dtype=bool))
-        by = self._transforms(corpus, layouts, own, adapt)
+        rows = np.arange(len(own))
+        if adapt == "auto":
+            rows = of_strangers(own, self._aligned(corpus, layouts) if plain is None else plain)
+        if not len(rows):
+            return None
+        some = [layouts[b] for b in rows.tolist()]
+        by = self._transforms(corpus.take(rows), some, [own[b] for b in rows.tolist()], adapt)
         return [by.get(speaker) for speaker in own]
+
+    def _realigned(
+        self,
+        corpus: Corpus,
+        layouts: Sequence[Layout],
+        by: Sequence[Adaptation | None] | None,
+        plain: list[Alignment] | None,
+    ) -> list[Alignment]:
+        """Return the alignments under transforms; those that have none are as in `plain`, if it is given."""
+        if plain is None or by is None:
+            return self._aligned(corpus, layouts, by) if plain is None else plain
+        rows = [b for b, own in enumerate(by) if own is not None]
+        again = self._aligned(corpus.take(np.array(rows)), [layouts[b] for b in rows], [by[b] for b in rows])
+        found = dict(zip(rows, again, strict=True))
+        return [found.get(b, one) for b, one in enumerate(plain)]
 
     def _aligned(
         self, corpus: Corpus, layouts: Sequence[Layout], by: Sequence[Adaptation | None] | None = None

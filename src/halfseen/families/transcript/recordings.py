@@ -37,7 +37,7 @@ __all__ = ["AudioFolder", "Recording", "words_of"]
 TEXTS = (".lab", ".txt", ".TextGrid", ".textgrid", ".srt", ".vtt")
 TIERS = ("words", "word", "transcript", "utterance", "phones", "phone")  # of a TextGrid, the first that exists
 MEMORY = 1 << 29  # bytes of features to cache; others are computed again in every pass
-QUIET = 0.15  # of the range of the log-energy, above its lowest frames
+QUIET = 0.06  # of the range of the log-energy, above its lowest frames: in real speech few frames inside words
 LOWEST = 0.02  # quantile of the log-energy that is lowest
 AROUND = 0.5  # seconds of sound that a caption gets on both sides, at most to the middle of the adjacent pause
 
@@ -209,7 +209,7 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
         return _clip(self.recordings[b])
 
     def quiet(self) -> NDArray[np.float64]:
-        """Return the frames of which the log-energy is in the lowest 15 % of its range in a recording: mostly silence.
+        """Return the frames of which the log-energy is in the lowest 6 % of its range in a recording: mostly silence.
 
         They are examples of silence to start from: ``TranscriptAligner(silence="sil", start={"sil": corpus.quiet()})``.
         """
