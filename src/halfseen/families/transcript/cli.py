@@ -26,10 +26,9 @@ from halfseen.data.memory import read_memory
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.convergence import ended
 from halfseen.estimators.outcome import likelihood
-from halfseen.families.transcript.adaptation import adapted_summary
 from halfseen.families.transcript.alignment import Aligned, Segment
 from halfseen.families.transcript.cli_files import RULES, Files
-from halfseen.families.transcript.cli_notes import notes
+from halfseen.families.transcript.cli_notes import adapted_summary, notes
 from halfseen.families.transcript.cli_words import of_fit, of_use, with_words
 from halfseen.families.transcript.dictionary import read_dictionary
 from halfseen.families.transcript.estimator import TranscriptAligner
