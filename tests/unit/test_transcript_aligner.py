@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 import halfseen as hs
 from halfseen.data import read
 from halfseen.errors import DataError, ParameterError
+from halfseen.families.transcript.certainty import HEARD
 from halfseen.families.transcript.chunks import TranscriptSteps
 from halfseen.structures.transcript import best, posterior
 
