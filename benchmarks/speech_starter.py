@@ -34,7 +34,11 @@ BINS = (0.0, 0.5, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0001)  # of confidence
 SEED = 3  # of the sentences that `tools.starter` reports
 TELEPHONE = (300, 3400)  # Hz
 LEFT_OUT = {"speech_mfa/acoustic_corpus": "uh"}  # a word of the text that the reference does not have
-TALKS = {"speech_mfa/acoustic_corpus": "words", "speech_praatio/mary": "word"}  # with the tier of words
+TALKS = {  # sound: file and tier of its words
+    "speech_mfa/acoustic_corpus": ("speech_mfa/acoustic_corpus", "words"),
+    "speech_praatio/bobby": ("speech_praatio/bobby_words", "word"),
+    "speech_praatio/mary": ("speech_praatio/mary", "word"),
+}
 UNUSUAL = {"yknow": "Y AH N OW"}
 
 console = Console(width=120)
@@ -157,10 +161,10 @@ def voices(folder: Path) -> None:
 
 def talks(folder: Path) -> None:
     """Print starts and ends of words of real recordings, and how fast they are aligned."""
-    table = Table("recording", "adapt", "words", "10 / 20 / 50 ms", "median sd", "within 2 sd + 5 ms", "times real time",
+    table = Table("recording", "adapt", "words", "10 / 20 / 50 ms", "median sd", "within 2 sd + 5 ms", "real time x",
                   title="starter model, real speech, starts and ends of words")  # fmt: skip
-    for name, tier in TALKS.items():
-        marks = [part for part in hs.read_textgrid(DATA / f"{name}.TextGrid")[tier] if part.text.strip()]
+    for name, (grid, tier) in TALKS.items():
+        marks = [part for part in hs.read_textgrid(DATA / f"{grid}.TextGrid")[tier] if part.text.strip()]
         path = DATA / f"{name}.wav"
         text = path.with_suffix(".lab")
         words = text.read_text().split() if text.exists() else [part.text.strip() for part in marks]
