@@ -34,7 +34,7 @@ from halfseen.families.transcript.cli_words import of_fit, of_use, with_words
 from halfseen.families.transcript.dictionary import read_dictionary
 from halfseen.families.transcript.estimator import TranscriptAligner
 from halfseen.families.transcript.recordings import MEMORY, AudioFolder
-from halfseen.families.transcript.sound.files import FILMS, SOUNDS
+from halfseen.families.transcript.sound.endings import SOUNDS, is_audio
 
 SILENCE = "sil"
 OF_AUDIO = ("format", "line_length", "lines", "language", "g2p", "adapt")  # options
@@ -108,11 +108,6 @@ def _estimator(request: Mapping[str, Any], dictionary: Any, step: float | None) 
         n_jobs=request["jobs"],
         random_state=request["seed"],
     )
-
-
-def is_audio(path: str) -> bool:
-    """Whether a path is a folder or a sound file; films are meant as such too, and their message says what to do."""
-    return Path(path).is_dir() or path.lower().endswith((*SOUNDS, *FILMS))
 
 
 def _corpus(

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from halfseen.data.encodings import read_text
 from halfseen.errors import DataError, ParameterError
-from halfseen.families.transcript.sound.files import SOUNDS, read_sound
+from halfseen.families.transcript.sound.endings import SOUNDS
+from halfseen.families.transcript.sound.files import read_sound
 from halfseen.families.transcript.sound.front_ends import Features, front_end
 from halfseen.families.transcript.sound.level import level
 from halfseen.families.transcript.written.captions import Caption, read_captions
