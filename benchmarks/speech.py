@@ -1,4 +1,4 @@
-"""How exact times of speech are: `python -m benchmarks.speech [accuracy robust calibration digits real starter]`.
+"""How exact times of speech are: `python -m benchmarks.speech [accuracy robust calibration wrong ...]`.
 
 Every figure is of default settings: `TranscriptAligner(dictionary=..., silence="sil", step=corpus.step,
 start={"sil": corpus.quiet()})`, which is what `halfseen fit FOLDER --model transcript --dictionary FILE` does, fitted
@@ -167,6 +167,25 @@ def calibration(folder: Path) -> None:
         reliability(f"from nothing, {against}", every.error, every.sd, every.confidence, every.inside)
 
 
+def wrong(folder: Path) -> None:
+    """Print the surprise of right and of wrong texts, of sentences that are each a speaker, always transformed."""
+    spoken = sentences(VOICES[1])
+    model = from_nothing(spoken, folder)
+    sets = {"clean": spoken, "noise, 10 dB": with_noise(spoken, 10)}
+    sets |= {voice: sentences(voice) for voice in (f"{VOICES[1]}+f3", VOICES[0])}
+    table = Table("sound", "adapt", "right, largest", "wrong, smallest", title=f"surprise, model of {VOICES[1]}")
+    for label, said_so in sets.items():
+        usable = [one for one in said_so if {phone for phone, _ in one.phones} <= set(model.units_)]
+        corpus = corpus_of(usable, folder, dictionary_of(usable))
+        known = model.with_dictionary(dictionary_of(usable))
+        others = [*corpus.transcripts[1:], corpus.transcripts[0]]
+        for adapt in ("none", "full"):
+            right, spoilt = (known.align(corpus, texts, adapt=adapt) for texts in (corpus.transcripts, others))
+            ends = max(one.surprise for one in right), min(one.surprise for one in spoilt)
+            table.add_row(label, adapt, *(f"{value:.1f}" for value in ends))
+    console.print(table)
+
+
 def digits(folder: Path) -> None:
     """Print how many digits are recognised: two speakers, recordings 5 to 9 of each for training, 0 to 4 to test."""
     keys = [path.stem.split("_") for path in sorted((DATA / "fsdd").glob("*.wav"))]
@@ -230,6 +249,7 @@ PARTS = {
     "accuracy": accuracy,
     "robust": robust,
     "calibration": calibration,
+    "wrong": wrong,
     "digits": digits,
     "real": real,
     "starter": speech_starter.everything,
