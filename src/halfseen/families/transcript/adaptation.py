@@ -35,7 +35,7 @@ from halfseen.families.transcript.alignment import Alignment
 from halfseen.families.transcript.bands import BLOCK, LONG, best_inside, coarse
 from halfseen.families.transcript.chunks import TranscriptSteps
 from halfseen.families.transcript.lexicon import Layout, Lexicon
-from halfseen.families.transcript.utterances import Corpus, too_short
+from halfseen.families.transcript.utterances import Corpus, impossible_message, too_short
 from halfseen.leaves import Gaussian, Leaf, Product
 from halfseen.leaves.codebooks import Codebooks
 from halfseen.leaves.leaf import Floats
@@ -308,18 +308,6 @@ def of_strangers(speakers: Sequence[str], alignments: Sequence[Alignment]) -> ND
     return np.flatnonzero([speaker in strange for speaker in speakers])
 
 
-def adapted_summary(alignments: Sequence[Alignment | None]) -> str | None:
-    """Return a sentence about the transforms of some alignments; None: there are none."""
-    adapted = [one.adapted for one in alignments if one is not None and one.adapted is not None]
-    by = list({id(found): found for found in adapted}.values())
-    if not by:
-        return None
-    gain = sum(found.trace[-1] - found.trace[0] for found in by) / sum(found.n_frames for found in by)
-    kinds = " and ".join(kind for kind in KINDS if any(found.kind == kind for found in by))
-    speakers = "1 speaker" if len(by) == 1 else f"{len(by)} speakers"
-    return f"features of {speakers} transformed ({kinds}): log-likelihood + {gain:.3g} per frame; --adapt none does not"
-
-
 def each_alone(kept: NDArray[np.bool_]) -> list[str]:
     """Return a speaker for each utterance that is kept."""
     return [f"utterance {b}" for b in np.flatnonzero(kept)]
@@ -360,10 +348,7 @@ def _is_long(layout: Layout, n_frames: int) -> bool:
 def _check_possible(log_evidence: Floats, names: Sequence[str]) -> None:
     for name, value in zip(names, log_evidence.tolist(), strict=False):
         if not value > -np.inf:
-            raise DataError(
-                f"{name} has probability zero under the model in every segmentation. Leave it out, or fit with prior= "
-                "to avoid probabilities of zero."
-            )
+            raise DataError(impossible_message(name))
 
 
 def _pulls(leaf: Leaf, prepared: Any, data: Any, usage: Floats) -> tuple[Floats, Floats]:

@@ -46,6 +46,7 @@ from halfseen.families.transcript.surprise import Typical
 from halfseen.families.transcript.utterances import (
     Corpus,
     check_empty_transcripts,
+    impossible_message,
     read_corpus,
     short_utterances_message,
     too_short,
@@ -316,10 +317,7 @@ class AlignerMethods(Estimator):
             for b, scored in self._utterances(prepared, chunk):
                 one = aligner(corpus.names[b], layouts[b], scored)
                 if one is None:
-                    raise DataError(
-                        f"{corpus.names[b]} has probability zero under the model in every segmentation. "
-                        "Fit with prior= to avoid probabilities of zero."
-                    )
+                    raise DataError(impossible_message(corpus.names[b]))
                 found.append(one if by is None else replace(one, adapted=by[b]))
             return found
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from halfseen.data.encodings import read_text
 from halfseen.errors import DataError, ParameterError
 from halfseen.families.transcript.sound.endings import SOUNDS
+from halfseen.families.transcript.sound.features import N_CEPSTRA
 from halfseen.families.transcript.sound.files import read_sound
 from halfseen.families.transcript.sound.front_ends import Features, front_end
 from halfseen.families.transcript.sound.level import level
@@ -223,14 +224,14 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
         if not self._front_end.centred:
             return cepstra
         if found.speaker not in self._means:
-            total, n_frames = np.zeros(13), 0
+            total, n_frames = np.zeros(N_CEPSTRA), 0
             for other in self.recordings:  # in their order, independent of the order of access
                 if other.speaker == found.speaker:
                     own = cepstra if other is found else self._cepstra(other)
-                    speech = own[self._front_end.speech(own), :13]
+                    speech = own[self._front_end.speech(own), :N_CEPSTRA]
                     total, n_frames = total + speech.sum(axis=0), n_frames + len(speech)
             self._means[found.speaker] = total / n_frames
-        cepstra[:, :13] -= self._means[found.speaker]
+        cepstra[:, :N_CEPSTRA] -= self._means[found.speaker]
         return cepstra
 
     def _cepstra(self, found: Recording) -> NDArray[np.float64]:

@@ -220,3 +220,11 @@ def unknown_words_message(unknown_words: Sequence[str], corpus: Corpus, what: st
     more = f" and {len(unknown_words) - 10} more" if len(unknown_words) > 10 else ""
     n_words = "1 word is" if len(unknown_words) == 1 else f"{len(unknown_words)} words are"
     return f"{n_words} {what}: {', '.join(listed)}{more}. {remedy}"
+
+
+def impossible_message(name: str) -> str:
+    """Return the message about an utterance without a segmentation that the model could make."""
+    return (
+        f"{name} has probability zero under the model in every segmentation. Leave it out, or fit with prior= to avoid "
+        "probabilities of zero."
+    )
