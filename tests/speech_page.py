@@ -13,7 +13,7 @@ def fitted(folder):
     sounds.corpus(folder, n=30, seed=3)  # fewer, and the spread of their likelihoods is too wide to find errors
     corpus = hs.AudioFolder(folder, words=sounds.WORDS)
     model = hs.TranscriptAligner(
-        2, dictionary=sounds.WORDS, silence="sil", step=corpus.step, start={"sil": corpus.quiet()}, max_iter=5
+        3, dictionary=sounds.WORDS, silence="sil", step=corpus.step, start={"sil": corpus.quiet()}, max_iter=10
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -22,7 +22,7 @@ def speech(tmp_path_factory):
     corpus(folder / "corpus", 12)
     (folder / "words.dict").write_text("".join(f"{word}\t{units}\n" for word, units in WORDS.items()))
     model = folder / "m.halfseen"
-    how = ("--model", "transcript", "--dictionary", folder / "words.dict", "--states", 2)
+    how = ("--model", "transcript", "--dictionary", folder / "words.dict", "--states", 3)
     halfseen("fit", folder / "corpus", *how, "-o", model)
     units = ["sil", *(unit for word in SAID for unit in [*WORDS[word].split(), "sil"])]
     samples, _ = sound(units, np.random.default_rng(3))

@@ -30,7 +30,7 @@ def speech(tmp_path_factory):
     truth = corpus(folder / "corpus", 12, speakers=("ann", "ben"))
     (folder / "words.dict").write_text("".join(f"{word}\t{units}\n" for word, units in WORDS.items()))
     model = folder / "m.halfseen"
-    how = ("--model", "transcript", "--dictionary", folder / "words.dict", "--states", 2)
+    how = ("--model", "transcript", "--dictionary", folder / "words.dict", "--states", 3)
     done = halfseen("fit", folder / "corpus", *how, "-o", model)
     assert "12 utterances" in done.stderr
     assert "sil: " in done.stdout
@@ -64,7 +64,7 @@ def test_features_beyond_the_memory_are_computed_in_every_pass(speech, tmp_path,
     folder, _, model = speech
     seen = []
     monkeypatch.setattr(AudioFolder, "_cepstra", counting(AudioFolder._cepstra, seen))
-    how = ("--model", "transcript", "--dictionary", folder / "words.dict", "--states", 2)
+    how = ("--model", "transcript", "--dictionary", folder / "words.dict", "--states", 3)
     halfseen("fit", folder / "corpus", *how, "--memory", "1KB", "-o", tmp_path / "small.halfseen")
     assert len(seen) > 100  # 12 recordings are read again in every pass
     small, large = hs.load(tmp_path / "small.halfseen"), hs.load(model)
