@@ -298,6 +298,9 @@ def test_words_that_may_be_left_out_do_not_stop_the_transform_of_their_speaker(d
     assert found[-1].left_out
     [alone] = model.align([cut], [more], left_out=0.2, speakers="one", adapt="mean")
     assert alone.adapted is None
+    [strange] = model.align([cut + 9.0], [more], left_out=0.2, speakers="one")
+    assert strange.surprise > adaptation.STRANGE
+    assert strange.adapted is None
 
 
 def assert_transforms_equal(one, other):

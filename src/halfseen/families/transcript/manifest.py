@@ -73,7 +73,9 @@ FAMILY = Family(
             Option("line_length", "Characters in a line of a caption. Default: 42.", "N", type=int, least=1),
             Option("lines", "Lines of a caption. Default: 2.", "N", type=int, least=1),
             Option(
-                "adapt", "To the speakers: auto (default), none, mean, diagonal, full; model: also the model.", "KIND"
+                "adapt",
+                "To speakers: auto (default: where it fits badly), none, mean, diagonal, full; model: also the model.",
+                "KIND",
             ),
             Option("level", "What to write on standard output and for tables: words (default) or units.", "NAME"),
         ),

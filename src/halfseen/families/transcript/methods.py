@@ -296,9 +296,11 @@ class AlignerMethods(Estimator):
         plain: list[Alignment] | None,
     ) -> list[Alignment]:
         """Return the alignments under transforms; those that have none are as in `plain`, if it is given."""
-        if plain is None or by is None:
-            return self._aligned(corpus, layouts, by) if plain is None else plain
-        rows = [b for b, own in enumerate(by) if own is not None]
+        if plain is None:
+            return self._aligned(corpus, layouts, by)
+        rows = [b for b, own in enumerate(by or ()) if own is not None]
+        if by is None or not rows:
+            return plain
         again = self._aligned(corpus.take(np.array(rows)), [layouts[b] for b in rows], [by[b] for b in rows])
         found = dict(zip(rows, again, strict=True))
         return [found.get(b, one) for b, one in enumerate(plain)]
