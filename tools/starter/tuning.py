@@ -14,13 +14,15 @@ from typing import NamedTuple
 import numpy as np
 
 import halfseen as hs
-from halfseen.families.transcript.aligner import Typical
+from halfseen.families.transcript.departures import Background
 from halfseen.families.transcript.phones import CMU, SIL
+from halfseen.families.transcript.surprise import DOUBTFUL, Typical, fits_of_words
 from tools.starter.corpus import Take
 from tools.starter.training import Phone, aligner_of
 
 SCALES = (0.05, 0.1, 0.2, 0.4)
 JITTERS = tuple(np.arange(10, 15) / 1000)  # seconds: people who mark the same boundaries differ by about 10 ms
+MARKED = 0.02  # of right words of voices that were not heard in training
 COVERED = 0.94  # more than the 90 % that are promised: voices differ
 
 
@@ -68,7 +70,7 @@ def tuned(phones: dict[str, Phone], takes: Sequence[Take], corpus: hs.AudioFolde
     assert found, "no scale makes the model as sure as it may be: are the times of these voices right?"
     _, scale, jitter = max(found)
     model = aligner_of(phones, corpus, scale, float(jitter))
-    model._typical = typical(model, takes, corpus)
+    model._typical, model._typical_words = typical(model, takes, corpus), typical_fit(model, takes, corpus)
     return model
 
 
@@ -78,6 +80,23 @@ def typical(model: hs.TranscriptAligner, takes: Sequence[Take], corpus: hs.Audio
     said = [[phone for part in take.parts for phone in part.phones if phone != SIL] for take in takes]
     lengths = np.array([len(frames) for frames in corpus])
     return Typical.of(known.score_samples(list(corpus), said) / lengths)
+
+
+def typical_fit(model: hs.TranscriptAligner, takes: Sequence[Take], corpus: hs.AudioFolder) -> Typical:
+    """Return the fit of most words, with a spread by which a share `MARKED` of these right words is doubtful.
+
+    They are pronounced as those who use the model will have them, see `hs.pronunciations_of`. Their fits have a long
+    lower tail: pronunciations that the voice has otherwise, and noise.
+    """
+    said = [" ".join(take.texts).split() for take in takes]
+    known = model.with_dictionary(hs.pronunciations_of({word for words in said for word in words}))
+    read, layouts, _ = known._opened(list(corpus), said, None, None, None, None)
+    chunks = read.chunks(known._schema, layouts, known._lexicon.n_emissions * known._n_mix)
+    prepared = known._model.prepare(known._params)
+    scored = ((layouts[b], one) for chunk in chunks for b, one in known._utterances(prepared, chunk))
+    fits = fits_of_words(prepared["moves"][0], Background(known._frames), scored)
+    centre = float(np.median(fits))
+    return Typical(centre, (centre - float(np.quantile(fits, MARKED))) / DOUBTFUL)
 
 
 def _fit(bounds: Bounds) -> float:

@@ -8,7 +8,7 @@ with the density of all states together, and those of states with a share of out
 there speaks for the word, or against it. In the mean over units a wrong phone counts as much as a long right one. The
 *surprise* of a word is how far its fit is below that of the training words, in robust standard deviations. Where a
 recording with enough words fits worse as a whole, as that of another voice, its words are compared with each other: its
-own median and spread stand for those of the training words.
+own median stands for that of the training words, and its spread if that is wider.
 """
 
 from __future__ import annotations
@@ -47,11 +47,13 @@ class Typical(NamedTuple):
         return (self.centre - value) / self.spread if self.spread > 0 else 0.0
 
     def beside(self, own: Floats) -> Typical:
-        """Return what values are compared with: their own median and spread if there are many and these are worse.
+        """Return what values are compared with: their own median and spread if there are many, and they are lower.
 
         Examples
         --------
         >>> Typical(3.0, 1.0).beside(np.array([-9.0, 2.0]))
+        Typical(centre=3.0, spread=1.0)
+        >>> Typical(3.0, 1.0).beside(np.linspace(0.0, 9.0, 21))
         Typical(centre=3.0, spread=1.0)
         >>> Typical(3.0, 1.0).beside(np.linspace(0.0, 2.0, 21))
         Typical(centre=1.0, spread=1.0)
@@ -61,7 +63,7 @@ class Typical(NamedTuple):
         found = Typical.of(own)
         if self == Typical():
             return found
-        return Typical(min(self.centre, found.centre), max(self.spread, found.spread))
+        return self if found.centre >= self.centre else Typical(found.centre, max(self.spread, found.spread))
 
 
 def word_fits(layout: Layout, units: Sequence[tuple[int, int, int]], margins: Floats) -> dict[int, float]:
@@ -85,7 +87,13 @@ def word_surprises(fits: dict[int, float], typical: Typical) -> dict[int, float]
 
 
 def typical_words(moves: Floats, background: Background, utterances: Iterable[tuple[Layout, Scored]]) -> Typical:
-    """Return the typical fit of the words of the first utterances, up to `FRAMES` frames."""
+    """Return the typical fit of the words of some utterances."""
+    known = fits_of_words(moves, background, utterances)
+    return Typical.of(known) if len(known) else Typical()
+
+
+def fits_of_words(moves: Floats, background: Background, utterances: Iterable[tuple[Layout, Scored]]) -> Floats:
+    """Return the fits of the words of the first utterances, up to `FRAMES` frames; those that are possible."""
     fits: list[float] = []
     seen = 0
     for layout, scored in utterances:
@@ -97,5 +105,4 @@ def typical_words(moves: Floats, background: Background, utterances: Iterable[tu
         if seen >= FRAMES:
             break
     known = np.array(fits)
-    known = known[np.isfinite(known)]
-    return Typical.of(known) if len(known) else Typical()
+    return known[np.isfinite(known)]
