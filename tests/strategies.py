@@ -23,7 +23,7 @@ from halfseen.leaves.wrappers import Wrapped
 WHOLE = (1.0, 1.0, 2.0, 0.0, 3.0)
 FRACTIONS = (1.0, 0.5, 0.0, 2.25, 1e-3)
 KINDS = {"c": "categorical", "g": "gaussian", "p": "poisson", "b": "binomial(9)", "t": "text"}
-KINDS |= {"l": "lognormal", "a": "gamma", "x": "exponential"}
+KINDS |= {"l": "lognormal", "a": "gamma", "x": "exponential", "e": "beta"}
 CARDINALITIES = (2, 3, 4, 1, 0)  # a column of which no cell was ever observed has no categories
 
 seeds = st.integers(0, 2**32 - 1)

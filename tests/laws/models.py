@@ -29,6 +29,7 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.estimators.table.emission_builder import Recipe, filled, summarise
 from halfseen.families.hmm.model import HiddenMarkov
 from halfseen.leaves import Categorical, Cells, Floored, Frozen, Gaussian, GaussianParams, NormalParams, Product, Tied
+from halfseen.leaves.beta import Beta, BetaParams
 from halfseen.leaves.gamma import Gamma, GammaParams
 from halfseen.leaves.logit import BLOCK, Logit
 from halfseen.leaves.lognormal import LogNormal
@@ -122,7 +123,7 @@ def frozen_entries(block, leaf, rng):
     shape = inside.stats_shape if isinstance(inside, Categorical) else inside.stats_shape[1:]
     mask = rng.random((2, *shape)) < 0.4
     pairs = {Gaussian: GaussianParams, NegBin: NegBinParams}
-    pairs |= {LogNormal: GaussianParams, Gamma: GammaParams}
+    pairs |= {LogNormal: GaussianParams, Gamma: GammaParams, Beta: BetaParams}
     return Frozen(leaf, pairs[type(inside)](*mask) if type(inside) in pairs else mask[0])
 
 
@@ -312,7 +313,12 @@ MODELS = [
     Entry(
         "gamma, tied, floored", mixtures("a", wrap=and_then(tied_components, floored)), exchangeable=False, closed=False
     ),
-    Entry("chain over positive numbers", chains("laxc", 1.0), rows=False, closed=False),
+    Entry("beta and others, one pseudo-row", mixtures("ec", "row"), closed=False),
+    Entry("beta, labels, fractions", mixtures("e", 1.0, True, FRACTIONS), whole=False, closed=False),
+    Entry(
+        "beta, frozen, floored", mixtures("e", wrap=and_then(frozen_entries, floored)), exchangeable=False, closed=False
+    ),
+    Entry("chain over positive numbers and shares", chains("laxec", 1.0), rows=False, closed=False),
     Entry("mixed", mixtures()),
     Entry("mixed, one pseudo-row", mixtures(prior="row")),
     Entry("mixed, add one", mixtures(prior=1.0)),

@@ -24,6 +24,7 @@ from scipy.special import gammaln, logsumexp
 
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.leaves import Bernoulli, Binomial, Categorical, Gaussian, Multinomial, Normal, Poisson, Product
+from halfseen.leaves.beta import Beta
 from halfseen.leaves.logit import BLOCK, Logit
 from halfseen.leaves.lognormal import LogNormal
 from halfseen.leaves.negbin import NegBin
@@ -110,6 +111,11 @@ def _concentrated(leaf, params, k, row):
     for d, x in enumerate(row):
         if not np.isnan(x):
             mean, conc = params[0][k, d], params[1][k, d]
+            if isinstance(leaf, Beta):
+                total += distributions.beta.logpdf(x, mean * conc, (1 - mean) * conc)
+                up, down = np.log(x / mean), np.log((1 - x) / (1 - mean))
+                sums[:, k, d] += 1, up - down, -mean * up - (1 - mean) * down
+                continue
             ratio = x / mean
             total += distributions.gamma.logpdf(x, conc, scale=mean / conc)
             sums[:, k, d] += 1, ratio - 1, ratio - 1 - np.log(ratio)

@@ -8,6 +8,7 @@
 `lognormal`     numbers above 0 whose logarithm is normal
 `gamma`         numbers above 0 with a mean and a shape
 `exponential`   numbers above 0 with a mean: a gamma of shape 1
+`beta`          shares strictly between 0 and 1
 `binomial`      successes of a number of trials, which its name says: "binomial(10)"
 `text`          words and how often each occurs, or whether it does
 `resolved`      what kinds of numbers with a resolution share
@@ -37,6 +38,7 @@ BUILT_IN = {
     "lognormal": "halfseen.kinds.lognormal:LogNormalKind",
     "gamma": "halfseen.kinds.gamma:GammaKind",
     "exponential": "halfseen.kinds.exponential:ExponentialKind",
+    "beta": "halfseen.kinds.beta:BetaKind",
     "binomial": "halfseen.kinds.binomial:BinomialKind",
     "text": "halfseen.kinds.text:TextKind",
 }
