@@ -30,7 +30,7 @@ from halfseen.estimators.table.emission_builder import Recipe, filled, summarise
 from halfseen.families.hmm.model import HiddenMarkov
 from halfseen.leaves import Categorical, Cells, Floored, Frozen, Gaussian, GaussianParams, NormalParams, Product, Tied
 from halfseen.leaves.beta import Beta, BetaParams
-from halfseen.leaves.gamma import Gamma, GammaParams
+from halfseen.leaves.gamma import Exponential, Gamma, GammaParams
 from halfseen.leaves.logit import BLOCK, Logit
 from halfseen.leaves.lognormal import LogNormal
 from halfseen.leaves.negbin import NegBin, NegBinParams
@@ -123,7 +123,7 @@ def frozen_entries(block, leaf, rng):
     shape = inside.stats_shape if isinstance(inside, Categorical) else inside.stats_shape[1:]
     mask = rng.random((2, *shape)) < 0.4
     pairs = {Gaussian: GaussianParams, NegBin: NegBinParams}
-    pairs |= {LogNormal: GaussianParams, Gamma: GammaParams, Beta: BetaParams}
+    pairs |= {LogNormal: GaussianParams, Gamma: GammaParams, Exponential: GammaParams, Beta: BetaParams}
     return Frozen(leaf, pairs[type(inside)](*mask) if type(inside) in pairs else mask[0])
 
 
@@ -309,9 +309,12 @@ MODELS = [
     ),
     Entry("gamma, exponential and others, one pseudo-row", mixtures("axc", "row"), closed=False),
     Entry("gamma, labels, fractions", mixtures("a", 1.0, True, FRACTIONS), whole=False, closed=False),
-    Entry("gamma, frozen entries", mixtures("a", wrap=frozen_entries), exchangeable=False, closed=False),
+    Entry("gamma and exponential, frozen entries", mixtures("ax", wrap=frozen_entries), False, closed=False),
     Entry(
-        "gamma, tied, floored", mixtures("a", wrap=and_then(tied_components, floored)), exchangeable=False, closed=False
+        "gamma and exponential, tied, floored",
+        mixtures("ax", wrap=and_then(tied_components, floored)),
+        exchangeable=False,
+        closed=False,
     ),
     Entry("beta and others, one pseudo-row", mixtures("ec", "row"), closed=False),
     Entry("beta, labels, fractions", mixtures("e", 1.0, True, FRACTIONS), whole=False, closed=False),

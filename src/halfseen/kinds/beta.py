@@ -8,17 +8,20 @@ from typing import Any
 import numpy as np
 
 from halfseen.data.columns import Block, Column
+from halfseen.data.rows import Rows
+from halfseen.errors import DataError
 from halfseen.export.formula import Formula, Language, observed
 from halfseen.export.series import excess
 from halfseen.kinds.arithmetic import figure
 from halfseen.kinds.records import POSITIVE, Bound, Build, Figures, Fitted, Mask
 from halfseen.kinds.resolved import Resolved, floors
 from halfseen.leaves import Floored, Leaf
-from halfseen.leaves.beta import BELOW_ONE, Beta
+from halfseen.leaves.beta import Beta
 from halfseen.leaves.leaf import Floats, Stats
 
-INSIDE = Bound(0.0, high=BELOW_ONE)
-SPREAD = (1e-12, 1e4)  # of 1 / precision by moments: of nothing but numbers next to 0 and 1 they have no digits
+INSIDE = Bound(0.0, high=1.0, open=True)
+SPREAD = (1e-30, 1e4)  # of 1 / precision by moments: of nothing but numbers next to 0 and 1 they have no digits
+NEAREST = 1e-12  # a mean so close to 0 that the precision has no digits left
 
 
 class BetaKind(Resolved):
@@ -32,6 +35,17 @@ class BetaKind(Resolved):
     def legal(self, values: Floats) -> Mask:
         """Which numbers are strictly between 0 and 1."""
         return (values > 0) & (values < 1)
+
+    def summarise(self, table: Rows, block: Block) -> Figures:
+        """Refuse numbers that are all next to 0: as parts of 1 they have no digits."""
+        summary = super().summarise(table, block)
+        for column, mean in zip(block.columns, summary["mean"], strict=True):
+            if mean < NEAREST:
+                raise DataError(
+                    f"column {column.name!r} cannot be beta: its mean is {mean:.3g}, and as shares of 1 such numbers "
+                    "have no digits. Fit it as kind 'gamma'."
+                )
+        return summary
 
     def legal_summary(self, summary: Figures) -> bool:
         """Whether means are between 0 and 1, variances above 0, and no step is below."""

@@ -14,7 +14,7 @@ from halfseen.kinds.gamma import GammaKind
 from halfseen.kinds.kind import Kind
 from halfseen.kinds.records import POSITIVE, Build, Figures, Fitted
 from halfseen.leaves import Leaf
-from halfseen.leaves.gamma import GammaParams, exponential
+from halfseen.leaves.gamma import Exponential, GammaParams
 from halfseen.leaves.leaf import Floats, Stats
 
 EVEN = 0.5  # variance over squared mean from which down numbers vary less than any mixture of exponential ones
@@ -50,7 +50,7 @@ class ExponentialKind(GammaKind):
 
     def leaf(self, block: Block, summary: Figures, build: Build) -> Leaf:
         """Return the leaf: a gamma whose shape is 1."""
-        return exponential(build.n_components, summary["mean"], build.pseudo_rows)
+        return Exponential(build.n_components, summary["mean"], build.pseudo_rows)
 
     def arrays(self, params: Any) -> dict[str, Floats]:
         """Return the means."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,7 +25,7 @@ class GammaKind(Resolved):
 
     name = "gamma"
     parameters = {"mean": POSITIVE, "shape": POSITIVE}  # noqa: RUF012
-    statistics = ("mass", "relative deviations", "deviances")
+    statistics: ClassVar[tuple[str, ...]] = ("mass", "relative deviations", "deviances")
     domain = "a number above 0"
 
     def legal(self, values: Floats) -> Mask:

@@ -16,7 +16,9 @@ from halfseen.kinds.records import POSITIVE, REAL, Build, Figures, Fitted, Mask
 from halfseen.kinds.resolved import Resolved, floors
 from halfseen.leaves import Floored, Leaf, PseudoRows
 from halfseen.leaves.leaf import Floats, Stats
-from halfseen.leaves.lognormal import LARGEST_LOG, LogNormal
+from halfseen.leaves.lognormal import LogNormal
+
+LARGEST_LOG = 330.0  # of a mean that has a square
 
 
 class LogNormalKind(Resolved):

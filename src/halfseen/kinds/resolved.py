@@ -6,7 +6,7 @@ comes to rest on one recorded number has the floor that `floors` gives.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,7 +26,7 @@ LARGEST_FLOOR = 0.25  # share of a column's variance: of two values it is all th
 class Resolved(Kind):
     """A kind of numbers that have a resolution."""
 
-    scanned = ("step", "distinct")
+    scanned: ClassVar[tuple[str, ...]] = ("step", "distinct")
 
     def learn(self, raw: RawColumn, name: str) -> Column:
         """Refuse a column that never varies: its density has no bound."""

@@ -8,7 +8,7 @@ that of the cells; the best shape is where
 
     log shape - digamma(shape) = deviance / mass
 
-An exponential distribution is a gamma distribution of shape 1, see `exponential`.
+An exponential distribution is a gamma distribution of shape 1, see `Exponential`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import digamma, gammaln, polygamma
 
-from halfseen.leaves.leaf import Floats, Leaf, Stats
+from halfseen.leaves.leaf import Floats, Stats
+from halfseen.leaves.limits import Limits
 from halfseen.leaves.negbin import stirling_error
 from halfseen.leaves.per_column import LEAST, PerColumn, Restated
 from halfseen.leaves.poisson import excess_at
-from halfseen.leaves.wrappers import Frozen
 
 LARGE = 16.0  # arguments from which the series are right to the last digit
 ENOUGH_STEPS = 30
@@ -116,11 +116,16 @@ class Gamma(PerColumn):
         return np.clip(mean * (rng.standard_gamma(conc) / conc), TINY, HUGE)
 
 
-def exponential(n_components: int, mean: Floats, pseudo: Floats | None = None) -> Leaf:
-    """Return the leaf of columns that are exponential within a component: a gamma of shape 1."""
-    leaf = Gamma(n_components, mean, np.ones(len(mean)), pseudo)
-    none = np.zeros((n_components, len(mean)), dtype=bool)
-    return Frozen(leaf, GammaParams(none, ~none))
+class Exponential(Gamma):
+    """A block of D columns of numbers above 0 with a mean per component: a gamma whose shape is fixed at 1."""
+
+    def __init__(self, n_components: int, mean: Floats, pseudo: Floats | None = None) -> None:
+        super().__init__(n_components, mean, np.ones(len(mean)), pseudo)
+
+    def _fixed(self, limits: Limits) -> GammaParams:
+        """Return masks of what is fixed: every shape is."""
+        none = np.zeros((self.n_components, len(self.centre)), dtype=bool)
+        return GammaParams(none if limits.fixed is None else limits.fixed.mean, ~none)
 
 
 def params_of(params: Any, other: Any) -> list[tuple[Floats, Floats]]:

@@ -31,7 +31,7 @@ from halfseen.leaves.leaf import AT_FLOOR, NO_MASS, ROUNDING, Floats, Leaf, Slop
 from halfseen.leaves.limits import FREE, Limits
 
 LEAST = 1e-8  # concentration: cells from 1e-300 to 1e300 have one of 1e-3
-MOST = 1e15  # of numbers that differ in their last digits
+MOST = 1e32  # of numbers that differ in their last digits
 SHARP = 1e4  # concentration, times distances, from which a component's cells are summed about its own mean
 EPS = 4 * float(np.finfo(np.float64).eps)
 
@@ -261,7 +261,7 @@ class PerColumn(Leaf):
     def slope(self, stats: Stats, params: Any, limits: Limits = FREE) -> Floats:
         """Return the derivatives; 0 for what is fixed and for a concentration that would pass its largest."""
         fixed, (mean, conc) = self._fixed(limits), params
-        by_mean, by_conc = self._pull(*stats, mean, conc)
+        by_mean, by_conc = self._pull(stats[0], stats[1], stats[2], mean, conc)
         at_end = (by_conc > 0) & (conc >= self._most(limits) * (1 - AT_FLOOR))
         at_end |= (by_conc < 0) & (conc <= LEAST * (1 + AT_FLOOR))
         found = np.where(fixed[0], 0.0, by_mean), np.where(fixed[1] | at_end, 0.0, by_conc)
@@ -275,7 +275,9 @@ class PerColumn(Leaf):
         cells = np.asarray(data, dtype=np.float64)
         seen = ~np.isnan(cells)
         first, second = self.pair(np.where(seen, cells, mean), mean, True)
-        values = np.concatenate(self._pull(seen * 1.0, first, second, mean, conc), axis=1)
+        pulls = self._pull(seen * 1.0, first, second, mean, conc)
+        fixed = [mask[component] for mask in self._fixed(limits)]
+        values = np.concatenate([np.where(*part) for part in zip(fixed, (0.0, 0.0), pulls, strict=True)], axis=1)
         at = component * len(mean) + np.arange(len(mean))
         return Slopes(np.concatenate([at, self.n_components * len(mean) + at]), values)
 
@@ -319,7 +321,7 @@ class PerColumn(Leaf):
         if limits.floor is None:
             return []
         highest = self._most(limits)
-        plain = np.ones(len(highest), dtype=bool) if self.most is None else highest < self.most
+        plain = highest < (MOST if self.most is None else np.minimum(self.most, MOST))
         at_end = (params[1] >= highest * (1 - AT_FLOOR)) & plain & ~self._fixed(limits)[1]
         return np.flatnonzero(at_end.any(axis=1)).tolist()
 
