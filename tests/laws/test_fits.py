@@ -288,6 +288,9 @@ def obeys(problem, params, before):
         free, rate = np.ones((K, D), dtype=bool) if problem.fixed is None else ~problem.fixed, problem.inside.rate
         assert np.all((lowest >= problem.floor * rate * (1 - 1e-12))[free])
         assert np.all((1 - lowest >= problem.floor * (1 - rate) * (1 - 1e-12))[free])
+    elif isinstance(problem.inside, PerColumn):
+        free = np.ones((K, D), dtype=bool) if problem.fixed is None else ~problem.fixed[1]
+        assert np.all((lowest * problem.floor <= problem.inside.conc * (1 + 1e-12))[free])
     else:
         power = 2 if isinstance(problem.inside, Gaussian) else 1
         free = np.ones((K, D), dtype=bool) if problem.fixed is None else ~arrays(problem.fixed)[floored]
