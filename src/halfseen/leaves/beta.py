@@ -26,7 +26,7 @@ from halfseen.leaves.poisson import excess_at
 
 LONGEST_STEP = 3.0  # in logit mean and log precision
 ENOUGH_STEPS = 100
-DIGITS = 1e-22  # of the expected gain of a step, per unit of mass
+DIGITS = 1e-20  # of the expected gain of a step, per unit of mass
 SURE = 1e-10  # an expected gain so small that the step is right, although rounding hides it
 HALVES = 30
 TINY = float(np.finfo(np.float64).tiny)
