@@ -75,12 +75,18 @@ def mixed(seed, n_classes=None):
     }
     for name, trials in SUCCESSES.items():
         columns[name] = {"kind": f"binomial({trials})", "p": np.random.default_rng(seed).uniform(size=k)}
+    more = np.random.default_rng(seed)
+    columns["price"] = {"log_mean": more.normal(size=k), "log_sd": more.uniform(0.1, 2, k)}
+    columns["minutes"] = {"kind": "gamma", "mean": more.uniform(0.1, 9, k), "shape": 10.0 ** more.uniform(-1, 3, k)}
+    columns["wait"] = {"kind": "exponential", "mean": more.uniform(0.1, 9, k)}
+    columns["share"] = {"mean": more.uniform(0.1, 0.9, k), "precision": 10.0 ** more.uniform(-1, 3, k)}
     if seed == 0:  # a class that holds no event, one without failures
         columns["count"]["rate"][0] = columns["visits"]["mean"][-1] = columns["heads"]["p"][0] = 0.0
         columns["bought"]["p"][-1] = 1.0
     weights = rng.dirichlet(np.ones(k))
     model = hs.LatentClass.from_params(weights, columns)
     extremes = [1e6, -1e155, 1e200, 1e308, -1.7e308, 5e-324]
+    positive = [1e-30, 1e-6, *more.uniform(0, 9, 20).tolist(), 1e4, float("nan")]
     counts = [15, 16, 17, 4095, 4096, 10**6, 10**9, 10**12, 10**15]
     return Case(
         model,
@@ -97,6 +103,8 @@ def mixed(seed, n_classes=None):
             "count": ("int", drawn(rng, [*range(6), *counts, *rng.poisson(1000, 5).tolist()])),
             "visits": ("float", drawn(rng, [*map(float, range(6)), *map(float, counts)])),
             **{name: ("int", drawn(rng, some_successes(rng, trials))) for name, trials in SUCCESSES.items()},
+            **{name: ("float", drawn(more, positive)) for name in ("price", "minutes", "wait")},
+            "share": ("float", drawn(more, [1e-9, *more.uniform(size=20).tolist(), 1 - 1e-9, float("nan")])),
         },
     )
 

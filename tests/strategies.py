@@ -23,6 +23,7 @@ from halfseen.leaves.wrappers import Wrapped
 WHOLE = (1.0, 1.0, 2.0, 0.0, 3.0)
 FRACTIONS = (1.0, 0.5, 0.0, 2.25, 1e-3)
 KINDS = {"c": "categorical", "g": "gaussian", "p": "poisson", "b": "binomial(9)", "t": "text"}
+KINDS |= {"l": "lognormal", "a": "gamma", "x": "exponential", "e": "beta"}
 CARDINALITIES = (2, 3, 4, 1, 0)  # a column of which no cell was ever observed has no categories
 
 seeds = st.integers(0, 2**32 - 1)
@@ -114,6 +115,10 @@ def column_of(column: Column, n_rows: int, holes: float, offset: float, rng: np.
         cells = rng.integers(0, len(column.categories), n_rows)
     elif column.kind.name in ("poisson", "binomial(9)"):
         cells = rng.integers(0, 10, n_rows)
+    elif column.kind.name in ("lognormal", "gamma", "exponential"):
+        cells = rng.integers(1, 25, n_rows) / 4
+    elif column.kind.name == "beta":
+        cells = rng.integers(1, 20, n_rows) / 20
     else:
         cells = offset + rng.integers(-12, 13, n_rows) / 4
     return np.where(rng.random(n_rows) < holes, hole, cells)

@@ -110,6 +110,19 @@ def successes(rng: Rng, n: int) -> np.ndarray:
     return rng.binomial(TOSSES, pick(rng, 0.0, 0.001, 0.3, 0.8, 0.999, 1.0), n).astype(float)
 
 
+def positive(rng: Rng, n: int) -> np.ndarray:
+    """Numbers above 0: of any skewness and magnitude, rounded or nearly equal."""
+    values = rng.gamma(pick(rng, 0.1, 1.0, 5.0, 1e6), size=n) * 10.0 ** pick(rng, 0, 0, 0, -6, 6, -100)
+    values = np.maximum(values, 1e-200)
+    return np.maximum(np.round(values, 1), 0.1) if chance(rng, 0.2) else values
+
+
+def shares(rng: Rng, n: int) -> np.ndarray:
+    """Shares strictly between 0 and 1."""
+    a, b = pick(rng, 0.3, 1.0, 5.0, 1e5), pick(rng, 0.3, 1.0, 5.0, 1e5)
+    return np.clip(rng.beta(a, b, n), 1e-6, 1 - 1e-6)
+
+
 def categories(rng: Rng, n: int) -> list[Any]:
     known = pick(rng, ["a", "b"], ["x", "y", "z"], [True, False], [0, 1, 2], ["only"], ["", " ", "ü\u2028"])
     return [known[i] for i in rng.integers(0, len(known), n)]
@@ -124,10 +137,17 @@ CELLS: dict[str, Callable[[Rng, int], Any]] = {
     "gaussian": numbers,
     "poisson": counts,
     "negbin": counts,
+    "lognormal": positive,
+    "gamma": positive,
+    "exponential": positive,
+    "beta": shares,
     f"binomial({TOSSES})": successes,
     "categorical": categories,
     "text": texts,
 }
+
+
+POSITIVE = ("lognormal", "gamma", "exponential", "beta")
 
 
 def with_holes(rng: Rng, values: Any, rate: float) -> list[Any]:
@@ -221,7 +241,7 @@ def prior(rng: Rng, *more: Any) -> Any:
 
 def classes(rng: Rng) -> Trial:
     n = size(rng)
-    every = ("categorical", "gaussian", "poisson", "negbin", f"binomial({TOSSES})", "text")
+    every = ("categorical", "gaussian", "poisson", "negbin", f"binomial({TOSSES})", "text", *POSITIVE)
     kinds = pick(rng, every, ("categorical",), ("gaussian",))
     X, declared = table(rng, kinds, n)
     options = {**search(rng), **assigned(rng), "prior": prior(rng, "row", "row")}

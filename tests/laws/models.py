@@ -29,7 +29,10 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.estimators.table.emission_builder import Recipe, filled, summarise
 from halfseen.families.hmm.model import HiddenMarkov
 from halfseen.leaves import Categorical, Cells, Floored, Frozen, Gaussian, GaussianParams, NormalParams, Product, Tied
+from halfseen.leaves.beta import Beta, BetaParams
+from halfseen.leaves.gamma import Exponential, Gamma, GammaParams
 from halfseen.leaves.logit import BLOCK, Logit
+from halfseen.leaves.lognormal import LogNormal
 from halfseen.leaves.negbin import NegBin, NegBinParams
 from halfseen.structures.chain import MarkovChain
 from halfseen.structures.independent import Independent
@@ -120,6 +123,7 @@ def frozen_entries(block, leaf, rng):
     shape = inside.stats_shape if isinstance(inside, Categorical) else inside.stats_shape[1:]
     mask = rng.random((2, *shape)) < 0.4
     pairs = {Gaussian: GaussianParams, NegBin: NegBinParams}
+    pairs |= {LogNormal: GaussianParams, Gamma: GammaParams, Exponential: GammaParams, Beta: BetaParams}
     return Frozen(leaf, pairs[type(inside)](*mask) if type(inside) in pairs else mask[0])
 
 
@@ -299,6 +303,25 @@ MODELS = [
     Entry("binomial, frozen entries", mixtures("b", wrap=frozen_entries), exchangeable=False),
     Entry("binomial, tied", mixtures("b", wrap=tied_components), exchangeable=False),
     Entry("binomial, floored", mixtures("b", wrap=floored)),
+    Entry("lognormal and others, one pseudo-row", mixtures("lc", "row")),
+    Entry(
+        "lognormal, labels, fractions, frozen", mixtures("l", 1.0, True, FRACTIONS, wrap=frozen_entries), False, False
+    ),
+    Entry("gamma, exponential and others, one pseudo-row", mixtures("axc", "row"), closed=False),
+    Entry("gamma, labels, fractions", mixtures("a", 1.0, True, FRACTIONS), whole=False, closed=False),
+    Entry("gamma and exponential, frozen entries", mixtures("ax", wrap=frozen_entries), False, closed=False),
+    Entry(
+        "gamma and exponential, tied, floored",
+        mixtures("ax", wrap=and_then(tied_components, floored)),
+        exchangeable=False,
+        closed=False,
+    ),
+    Entry("beta and others, one pseudo-row", mixtures("ec", "row"), closed=False),
+    Entry("beta, labels, fractions", mixtures("e", 1.0, True, FRACTIONS), whole=False, closed=False),
+    Entry(
+        "beta, frozen, floored", mixtures("e", wrap=and_then(frozen_entries, floored)), exchangeable=False, closed=False
+    ),
+    Entry("chain over positive numbers and shares", chains("laxec", 1.0), rows=False, closed=False),
     Entry("mixed", mixtures()),
     Entry("mixed, one pseudo-row", mixtures(prior="row")),
     Entry("mixed, add one", mixtures(prior=1.0)),
@@ -351,6 +374,7 @@ MODELS = [
 
 # Every kind of leaf, wrapper and structure once or twice.
 EVERYDAY = {
+    "gamma, exponential and others, one pseudo-row",
     "mixed, one pseudo-row",
     "binomial and others, one pseudo-row",
     "normal far from zero",

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from halfseen.assign import HARD, SOFT, Assign
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.leaves import Bernoulli, Binomial, Categorical, Gaussian, Multinomial, Normal, Poisson, Product
+from halfseen.leaves.gamma import Gamma
+from halfseen.leaves.lognormal import LogNormal
 from halfseen.leaves.negbin import NegBin
 from halfseen.leaves.wrappers import Wrapped
 from tests.laws.closeness import close
@@ -44,6 +46,10 @@ def check(leaf, stats, params, data, weight):
             close(stats[1].sum(axis=0), total)
         if isinstance(leaf, Binomial):
             close(stats[2].sum(axis=0), leaf.trials * (weight @ seen) - total)
+        if isinstance(leaf, LogNormal):
+            total = weight @ np.where(seen, np.log(np.where(seen, data, 1.0)), 0.0)
+        if isinstance(leaf, Gamma):
+            close((params.mean * (stats[0] + stats[1])).sum(axis=0), total)
         if isinstance(leaf, Gaussian):
             close((stats[1] + params.mean * stats[0]).sum(axis=0), total)
 

@@ -27,8 +27,12 @@ from halfseen.leaves import (
     PseudoRows,
     Tied,
 )
+from halfseen.leaves.beta import Beta, BetaParams
+from halfseen.leaves.gamma import Gamma, GammaParams
 from halfseen.leaves.leaf import arrays
 from halfseen.leaves.negbin import LEAST_SIZE, NegBin, NegBinParams
+from halfseen.leaves.per_column import PerColumn
+from halfseen.leaves.wrappers import unwrapped
 from tests.laws.closeness import close
 from tests.strategies import anywhere, examples, generators
 
@@ -68,6 +72,14 @@ def successes(**constraint):
 
 def clustered(**constraint):
     return _wrapped(NegBin(K, np.array([0.5, 4.0]), np.array([2.0, 0.5])), **constraint)
+
+
+def positive(**constraint):
+    return _wrapped(Gamma(K, np.array([0.5, 4.0]), np.array([2.0, 0.5])), **constraint)
+
+
+def shares(**constraint):
+    return _wrapped(Beta(K, np.array([0.2, 0.7]), np.array([2.0, 9.0])), **constraint)
 
 
 def _wrapped(inside, **constraint):
@@ -111,6 +123,14 @@ PROBLEMS = {
     "binomial, fixed": successes(fixed=SOME),
     "binomial, floor": successes(floor=0.5),
     "binomial, tied, floor": successes(groups=[0, 1, 1], floor=0.9),
+    "gamma": positive(),
+    "gamma, fixed means": positive(fixed=GammaParams(ALL, NONE)),
+    "gamma, fixed entries, floor": positive(fixed=GammaParams(SOME, ~SOME), floor=0.5),
+    "gamma, tied, floor": positive(groups=[0, 1, 1], floor=0.99),
+    "beta": shares(),
+    "beta, fixed precisions": shares(fixed=BetaParams(NONE, ALL)),
+    "beta, fixed entries, floor": shares(fixed=BetaParams(SOME, ~SOME), floor=0.5),
+    "beta, tied, floor": shares(groups=[0, 1, 1], floor=0.99),
     "negative binomial": clustered(),
     "negative binomial, fixed means": clustered(fixed=NegBinParams(ALL, NONE)),
     "negative binomial, fixed sizes": clustered(fixed=NegBinParams(NONE, ALL)),
@@ -128,6 +148,11 @@ def point(problem, u, params):
     if isinstance(problem.inside, Binomial):
         inside = problem.floor * problem.inside.rate + (1 - problem.floor) / (1 + np.exp(-first))
         return _kept(problem.fixed, params, inside)
+    if isinstance(problem.inside, PerColumn):
+        most = problem.inside.conc / problem.floor if problem.floor else np.inf
+        fixed, mean = problem.fixed or (None, None), problem.inside.unlink(first)
+        conc = np.clip(np.exp(second), 1e-8, most)
+        return type(params)(_kept(fixed[0], params[0], mean), _kept(fixed[1], params[1], conc))
     scale = problem.inside.scale
     lowest = problem.floor * (scale**2 if isinstance(problem.inside, Gaussian) else scale)
     if isinstance(problem.inside, Poisson):
@@ -167,6 +192,8 @@ def some_stats(leaf, about, rng):
         return rng.gamma(0.5, size=leaf.stats_shape) * (rng.random(leaf.stats_shape) < 0.8) * rng.choice([1e-3, 1, 50])
     usage = rng.dirichlet(np.full(K, 0.4), size=6) * rng.choice([1e-3, 1, 50])
     data = rng.integers(0, 9, (6, D)) + (rng.random((6, D)) if isinstance(leaf, Gaussian) else 0.0)
+    if isinstance(inside := unwrapped(leaf), PerColumn):
+        data = (data + 0.5) / (10 if isinstance(inside, Beta) else 1)
     data[2:][rng.random((4, D)) < 0.2] = np.nan  # two different numbers are seen: no variance is zero
     out = np.zeros(leaf.stats_shape)
     leaf.expect(usage, leaf.prepare(about), data, None, out)
@@ -261,6 +288,9 @@ def obeys(problem, params, before):
         free, rate = np.ones((K, D), dtype=bool) if problem.fixed is None else ~problem.fixed, problem.inside.rate
         assert np.all((lowest >= problem.floor * rate * (1 - 1e-12))[free])
         assert np.all((1 - lowest >= problem.floor * (1 - rate) * (1 - 1e-12))[free])
+    elif isinstance(problem.inside, PerColumn):
+        free = np.ones((K, D), dtype=bool) if problem.fixed is None else ~problem.fixed[1]
+        assert np.all((lowest * problem.floor <= problem.inside.conc * (1 + 1e-12))[free])
     else:
         power = 2 if isinstance(problem.inside, Gaussian) else 1
         free = np.ones((K, D), dtype=bool) if problem.fixed is None else ~arrays(problem.fixed)[floored]

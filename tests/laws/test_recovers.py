@@ -16,6 +16,8 @@ from halfseen.engine.loop.squarem import Squarem
 from halfseen.engine.loop.stopping import gain
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.leaves import Binomial, Categorical, Cells, Gaussian, GaussianParams, Poisson, Product
+from halfseen.leaves.beta import Beta, BetaParams
+from halfseen.leaves.gamma import Gamma, GammaParams
 from halfseen.leaves.negbin import NegBin, NegBinParams
 from halfseen.structures.independent import Independent
 from tests.laws.models import inner_mixture
@@ -25,6 +27,8 @@ NEAR = {
     "categorical": 0.07,
     "gaussian": 0.2,
     "poisson": 0.1,
+    "gamma": 0.15,
+    "beta": 0.15,
     "binomial": 0.03,
     "negative binomial": 0.4,
     "mixed": 0.2,
@@ -34,6 +38,8 @@ NEAR = {
 TABLE = np.array([[0.9, 0.1] * 5 + [0.8, 0.1, 0.1], [0.2, 0.8] * 5 + [0.1, 0.2, 0.7]])
 NORMAL = GaussianParams(np.array([[0.0, 2.0], [3.0, -2.0]]), np.array([[1.0, 0.25], [0.5, 1.0]]))
 CLUSTERED = NegBinParams(np.array([[1.0, 12.0, 3.0], [9.0, 1.0, 0.5]]), np.array([[1.0, 4.0, 2.0], [1.5, 0.7, 1.0]]))
+SKEWED = GammaParams(np.array([[1.0, 8.0], [6.0, 1.5]]), np.array([[0.8, 4.0], [3.0, 9.0]]))
+SHARES = BetaParams(np.array([[0.1, 0.6], [0.6, 0.9]]), np.array([[5.0, 2.0], [9.0, 30.0]]))
 CHANCES = np.array([[0.2, 0.9, 0.5], [0.5, 0.6, 0.2]])
 RATES = np.array([[1.0, 6.0, 3.0], [5.0, 1.0, 0.5]])
 
@@ -41,6 +47,8 @@ LEAVES = {
     "categorical": (Categorical(2, [2] * 5 + [3]), TABLE),
     "gaussian": (Gaussian(2, np.zeros(2), np.ones(2)), NORMAL),
     "poisson": (Poisson(2, np.full(3, 3.0)), RATES),
+    "gamma": (Gamma(2, np.full(2, 4.0), np.ones(2)), SKEWED),
+    "beta": (Beta(2, np.full(2, 0.5), np.full(2, 3.0)), SHARES),
     "binomial": (Binomial(2, 9, np.full(3, 0.5)), CHANCES),
     "negative binomial": (NegBin(2, np.full(3, 3.0), np.full(3, 10.0)), CLUSTERED),
 }
@@ -67,6 +75,8 @@ CASES = {
     "categorical": two_classes("categorical"),
     "gaussian": two_classes("gaussian"),
     "poisson": two_classes("poisson"),
+    "gamma": two_classes("gamma"),
+    "beta": two_classes("beta"),
     "binomial": two_classes("binomial"),
     "negative binomial": two_classes("negative binomial"),
     "mixed": two_classes("categorical", "gaussian", "poisson"),

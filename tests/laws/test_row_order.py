@@ -38,6 +38,17 @@ def weights(n_rows):
     return np.round(np.random.default_rng(8).gamma(0.7, size=n_rows), 2) / 3 + 0.01
 
 
+def positive():
+    rng = np.random.default_rng(4)
+    found = {
+        "size": rng.gamma(2.0, 1.0, 80),
+        "price": rng.lognormal(0.0, 1.0, 80),
+        "wait": rng.exponential(1.0, 80),
+        "share": rng.beta(2.0, 1.0, 80),
+    }
+    return pd.DataFrame(found)
+
+
 def counts():
     rng = np.random.default_rng(3)
     found = {
@@ -84,6 +95,7 @@ def net(X, **how):
     return model.fit(X[columns], **how)
 
 
+POSITIVE = {"size": "gamma", "price": "lognormal", "wait": "exponential", "share": "beta"}
 COUNTS = {"visits": "poisson", "bytes": "negbin", "heads": "binomial(9)"}
 POISSON = {"visits": "poisson", "bytes": "poisson", "heads": "binomial(9)"}
 TABLES = {
@@ -92,6 +104,7 @@ TABLES = {
     "LatentClass, sample": (votes, classes(assign="sample")),
     "LatentClass, mixed columns": (penguins, classes()),
     "LatentClass, counts": (counts, classes(COUNTS)),
+    "LatentClass, positive numbers": (positive, classes(POSITIVE)),
     "GaussianMixture, full": (numbers, mixture()),
     "GaussianMixture, diag": (numbers, mixture(covariance_type="diag")),
     "GaussianMixture, tied, hard": (numbers, mixture(covariance_type="tied", assign="hard")),

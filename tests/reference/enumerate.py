@@ -24,8 +24,11 @@ from scipy.special import gammaln, logsumexp
 
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.leaves import Bernoulli, Binomial, Categorical, Gaussian, Multinomial, Normal, Poisson, Product
+from halfseen.leaves.beta import Beta
 from halfseen.leaves.logit import BLOCK, Logit
+from halfseen.leaves.lognormal import LogNormal
 from halfseen.leaves.negbin import NegBin
+from halfseen.leaves.per_column import PerColumn
 from halfseen.leaves.wrappers import Wrapped
 
 
@@ -52,6 +55,11 @@ def in_component(leaf, params, k, row):
         return [Completion((), *_words(leaf, params, k, row))]
     if isinstance(leaf, Categorical):
         return [Completion((), *_categories(leaf, params, k, row))]
+    if isinstance(leaf, PerColumn):
+        return [Completion((), *_concentrated(leaf, params, k, row))]
+    if isinstance(leaf, LogNormal):
+        total, moments = _normal(leaf, params, k, np.log(row))
+        return [Completion((), total - np.nansum(np.log(row)), moments)]
     if isinstance(leaf, Gaussian):
         return [Completion((), *_normal(leaf, params, k, row))]
     if isinstance(leaf, Normal):
@@ -96,6 +104,22 @@ def _normal(leaf, params, k, row):
             total += distributions.norm.logpdf(x, mean, np.sqrt(var))
             moments[:3, k, d] += 1, x - mean, (x - mean) ** 2
     return float(total), moments.ravel()
+
+
+def _concentrated(leaf, params, k, row):
+    total, sums = 0.0, np.zeros(leaf.stats_shape)
+    for d, x in enumerate(row):
+        if not np.isnan(x):
+            mean, conc = params[0][k, d], params[1][k, d]
+            if isinstance(leaf, Beta):
+                total += distributions.beta.logpdf(x, mean * conc, (1 - mean) * conc)
+                up, down = np.log(x / mean), np.log((1 - x) / (1 - mean))
+                sums[:, k, d] += 1, up - down, -mean * up - (1 - mean) * down
+                continue
+            ratio = x / mean
+            total += distributions.gamma.logpdf(x, conc, scale=mean / conc)
+            sums[:, k, d] += 1, ratio - 1, ratio - 1 - np.log(ratio)
+    return float(total), sums.ravel()
 
 
 def _joint_normal(leaf, params, k, row):

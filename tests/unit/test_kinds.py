@@ -141,6 +141,10 @@ VALUES = {
     "poisson": RNG.poisson(1 + 6 * GROUP).astype(float),
     "negbin": RNG.negative_binomial(3, 3 / (4 + 6 * GROUP)).astype(float),
     "binomial(10)": RNG.binomial(10, 0.2 + 0.5 * GROUP).astype(float),
+    "gamma": RNG.gamma(2.0, 1 + 9 * GROUP),
+    "exponential": RNG.exponential(1 + 19 * GROUP),
+    "beta": RNG.beta(2.0 + 6 * GROUP, 6.0 - 3 * GROUP),
+    "lognormal": RNG.lognormal(2.0 * GROUP, 0.6),
     "text": np.array([" ".join(RNG.choice(["sun", "sea", "sand"] if g else ["ice", "snow", "sea"], 4)) for g in GROUP]),
     "waiting": RNG.exponential(1 + 9 * GROUP),
 }
@@ -150,6 +154,10 @@ PARAMETERS = {
     "poisson": {"rate": [1, 7]},
     "negbin": {"mean": [1, 7], "size": [3, 3]},
     "binomial(10)": {"p": [0.2, 0.7]},
+    "gamma": {"mean": [2, 20], "shape": [2, 2]},
+    "exponential": {"mean": [1, 20]},
+    "beta": {"mean": [0.25, 0.7], "precision": [8, 11]},
+    "lognormal": {"log_mean": [0, 2], "log_sd": [0.6, 0.6]},
     "text": {
         "words": {"ice": [0.4, 0.1], "sand": [0.1, 0.4], "sea": [0.2, 0.2], "snow": [0.2, 0.1], "sun": [0.1, 0.2]}
     },
@@ -526,7 +534,7 @@ def test_a_classifier_takes_every_kind(kind):
     X = TABLES[kind]
     model = hs.NaiveBayes(columns={"v": kind}).fit(X, LABELS)
     assert (model.predict(X) == LABELS).mean() > 0.7
-    if kind == "waiting":  # which does not implement `summary_from`
+    if kind in ("waiting", "gamma", "exponential", "beta"):  # which do not implement `summary_from`
         with pytest.raises(ParameterError, match="partial_fit: a column is of a kind"):
             hs.NaiveBayes(columns={"v": kind}).partial_fit(X, LABELS)
         return
@@ -540,10 +548,10 @@ def test_a_classifier_takes_every_kind(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_posterior_is_there_or_says_what_the_leaf_lacks(kind, classes):
-    if kind != "waiting":
+    if kind not in ("waiting", "gamma", "exponential", "beta"):
         assert len(hs.posterior(classes[kind], TABLES[kind], n_draws=16, burn_in=0, min_ess=0).to_frame())
         return
-    with pytest.raises(ParameterError, match="the leaf Exponential does not implement `draw`"):
+    with pytest.raises(ParameterError, match=r"the leaf (Exponential|Gamma|Beta) does not implement `draw`"):
         hs.posterior(classes[kind], TABLES[kind], n_draws=16)
 
 

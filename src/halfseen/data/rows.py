@@ -77,8 +77,10 @@ class Rows:
         """Return some rows, a fair sample that depends on the content of the rows alone."""
         raise NotImplementedError
 
-    def moments(self, block: str) -> tuple[Floats, Floats, Floats]:
+    def moments(self, block: str, of: Any = None) -> tuple[Floats, Floats, Floats]:
         """Weighted mean and variance of each column of a block over its observed cells, and the weight of these.
+
+        With `of`, such as ``np.log``, those of a function of the cells.
 
         mean[d] = sum_n weight[n] x[n, d] / sum_n weight[n];  var[d] likewise of (x[n, d] - mean[d])**2, in a second
         pass, so that it is accurate for numbers near 1e8 too.
@@ -96,14 +98,14 @@ class Rows:
         (array([1.00000002e+08]), array([1.]), array([2.]))
         """
         first = self.first()
-        pivot = np.nan_to_num(_moments(_add_moments(first, block, np.zeros(first.blocks[block].shape[1])))[0])
-        mean, var, mass = self._moments_about(block, pivot)
+        pivot = np.nan_to_num(_moments(_add_moments(first, block, np.zeros(first.blocks[block].shape[1]), of))[0])
+        mean, var, mass = self._moments_about(block, pivot, of)
         if np.any((mean - pivot) ** 2 > 100 * var):  # the first rows differ much from the others: digits were lost
-            mean, var, mass = self._moments_about(block, np.nan_to_num(mean))
+            mean, var, mass = self._moments_about(block, np.nan_to_num(mean), of)
         return mean, var, mass
 
-    def _moments_about(self, block: str, pivot: Floats) -> tuple[Floats, Floats, Floats]:
-        shift, var, mass = _moments(self.total(partial(_add_moments, block=block, pivot=pivot)))
+    def _moments_about(self, block: str, pivot: Floats, of: Any) -> tuple[Floats, Floats, Floats]:
+        shift, var, mass = _moments(self.total(partial(_add_moments, block=block, pivot=pivot, of=of)))
         return pivot + shift, var, mass
 
     def frequencies(self, block: str) -> Floats:
@@ -154,10 +156,11 @@ def _together(chunk: Chunk) -> NDArray[np.int64]:
     return np.zeros(chunk.n_rows, dtype=np.int64)
 
 
-def _add_moments(chunk: Chunk, block: str, pivot: Floats) -> Floats:
+def _add_moments(chunk: Chunk, block: str, pivot: Floats, of: Any) -> Floats:
     """Return sums of weight, deviation from `pivot` and its square over the observed cells of a chunk, (3, D)."""
     moments = np.zeros((3, 1, len(pivot)))
-    cells = np.ascontiguousarray(chunk.blocks[block])
+    cells = chunk.blocks[block] if of is None else of(chunk.blocks[block])
+    cells = np.ascontiguousarray(cells)
     kernels.gaussian_count(cells, pivot[None], _together(chunk), chunk.weight, moments)
     return moments[:, 0]
 

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from halfseen.engine.loop.search import MOST_STARTS, Search
 from halfseen.errors import CollapseWarning, InterruptedWarning, warn
-from halfseen.kinds.gaussian import PLAIN_FLOOR, RESOLUTION
+from halfseen.kinds.resolved import PLAIN_FLOOR, RESOLUTION
 
 CONVERGED = ("tolerance", "rounding", "counts stable", "parameters stable", "assignments unchanged")
 INTERRUPTED = "Interrupted"  # how the event of a search that was interrupted begins

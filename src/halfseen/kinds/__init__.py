@@ -5,8 +5,13 @@
 `gaussian`      numbers, normal within a component
 `poisson`       counts
 `negbin`        counts that vary more than Poisson counts
+`lognormal`     numbers above 0 whose logarithm is normal
+`gamma`         numbers above 0 with a mean and a shape
+`exponential`   numbers above 0 with a mean: a gamma of shape 1
+`beta`          shares strictly between 0 and 1
 `binomial`      successes of a number of trials, which its name says: "binomial(10)"
 `text`          words and how often each occurs, or whether it does
+`resolved`      what kinds of numbers with a resolution share
 `wording`       numbers and shares in words
 
 A kind is registered here by one line. Kinds of others come through `register_kind`, or the entry-point group
@@ -30,6 +35,10 @@ BUILT_IN = {
     "gaussian": "halfseen.kinds.gaussian:GaussianKind",
     "poisson": "halfseen.kinds.poisson:PoissonKind",
     "negbin": "halfseen.kinds.negbin:NegBinKind",
+    "lognormal": "halfseen.kinds.lognormal:LogNormalKind",
+    "gamma": "halfseen.kinds.gamma:GammaKind",
+    "exponential": "halfseen.kinds.exponential:ExponentialKind",
+    "beta": "halfseen.kinds.beta:BetaKind",
     "binomial": "halfseen.kinds.binomial:BinomialKind",
     "text": "halfseen.kinds.text:TextKind",
 }

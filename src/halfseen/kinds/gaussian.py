@@ -12,15 +12,13 @@ from typing import Any
 import numpy as np
 
 from halfseen.assign import SOFT
-from halfseen.data.columns import Block, Column, numbers_of
+from halfseen.data.columns import Block, Column
 from halfseen.data.frames import RawColumn
-from halfseen.data.resolution import FEW, Seen
 from halfseen.errors import DataError, ParameterError
 from halfseen.export.formula import LARGEST, Formula, Language, observed
 from halfseen.kinds import gaussian_numbers
 from halfseen.kinds.arithmetic import beside, figure
 from halfseen.kinds.doubts import count_kind
-from halfseen.kinds.kind import Kind
 from halfseen.kinds.numbers import HUGE, apart, check_moments, read_numbers
 from halfseen.kinds.records import (
     POSITIVE,
@@ -34,74 +32,28 @@ from halfseen.kinds.records import (
     Fitted,
     MStep,
 )
+from halfseen.kinds.resolved import Resolved, floors
 from halfseen.kinds.wording import number
 from halfseen.leaves import Floored, Frozen, Gaussian, GaussianParams, Leaf, Normal, PseudoRows, Ridged, Spherical
 from halfseen.leaves.leaf import NO_MASS, Floats, Stats
 
 COVARIANCES = ("full", "tied", "diag", "spherical", "fixed", "identity")
-PLAIN_FLOOR = 1e-8  # share of a column's variance, where its resolution says nothing
-RESOLUTION = "resolution"
-LARGEST_FLOOR = 0.25  # share of a column's variance: of two values it is all that distinguishes the components
 FARTHEST = float(np.sqrt(LARGEST))  # standard deviations from a mean: the square of more is beyond float64
 SMALL_RATIO = 1e-3  # of variances of two components of one column, from which the smaller is suspect
 
 
-class GaussianKind(Kind):
+class GaussianKind(Resolved):
     """Numbers with a mean and a standard deviation."""
 
     name = "gaussian"
     parameters = {"mean": REAL, "sd": POSITIVE}  # noqa: RUF012
     any_number = True
-    scanned = ("step", "distinct")
 
     def recognises(self, raw: RawColumn) -> bool:
         """Numbers that are no categories."""
         return raw.type == "number"
 
-    def learn(self, raw: RawColumn, name: str) -> Column:
-        """Refuse a column that never varies: it has no density."""
-        column = super().learn(raw, name)
-        observed = numbers_of(raw, name, self.name)[~raw.missing]
-        if (observed == observed[0]).all():
-            raise DataError(
-                f"column {name!r} cannot be gaussian: it is {observed[0]:g} in all observed rows "
-                f"(n_samples={len(observed)}), so its variance is 0. Drop the column, or leave its kind open."
-            )
-        return column
-
     # ---- the whole table -----------------------------------------------------------------------------------------
-
-    def seen(self, cells: Any, known: Any = None) -> Seen:
-        """Return the distinct numbers."""
-        return Seen.of(cells, known)
-
-    def scan_figures(self, seen: Seen) -> Figures:
-        """Return the resolution of each column and the number of its distinct values, (D,) each."""
-        return seen.resolution._asdict()
-
-    def joined(self, before: Figures, scanned: Figures) -> Figures:
-        """Return the finer resolution; none once a piece has none. Values are counted in the piece with most.
-
-        A piece with less than two distinct values has no say in it.
-        """
-        old, new = (np.where(part["distinct"] < 2, np.inf, part["step"]) for part in (before, scanned))
-        step = np.minimum(old, new)
-        distinct = np.maximum(before["distinct"], scanned["distinct"])
-        return {"step": np.where(np.isfinite(step), step, 0.0), "distinct": distinct}
-
-    def unit_summary(self, block: Block) -> Figures:
-        """Return mean 0, variance 1, and no resolution."""
-        none = np.zeros(len(block.members))
-        return {**super().unit_summary(block), "step": none, "distinct": none}
-
-    def filled(self, summary: Figures) -> Figures:
-        """Return a summary that can be used as it is: the resolution always can."""
-        return {**super().filled(summary), "step": summary["step"], "distinct": summary["distinct"]}
-
-    def few_values(self, block: Block, summary: Figures) -> dict[str, int]:
-        """Return the columns with at most 20 distinct values."""
-        counts = zip(block.columns, summary["distinct"].tolist(), strict=True)
-        return {column.name: int(count) for column, count in counts if 1 < count <= FEW}
 
     def summary_from(self, block: Block, leaf: Leaf, stats: Stats, about: Any, mass: float) -> Figures:
         """mean = about + first / mass,  var = second / mass - (first / mass)^2, from moments about `about`."""
@@ -140,7 +92,7 @@ class GaussianKind(Kind):
         mean, var, shape = summary["mean"], summary["var"], "diag" if block.treatment else build.covariance
         pseudo = None if build.pseudo_rows is None else PseudoRows(build.pseudo_rows, var)
         given = shape in ("fixed", "identity") or block.treatment == "fixed"
-        floor, least = (0.0, None) if given else _floors(build, summary)
+        floor, least = (0.0, None) if given else floors(build, var, summary["step"] ** 2)
         inside: Gaussian | Normal
         if shape in ("full", "tied", "fixed"):
             inside = Normal(build.n_components, mean, np.sqrt(var), pseudo, shape == "tied", least)
@@ -339,23 +291,6 @@ def _joint(fitted: Fitted, cells: Sequence[Formula], language: Language) -> Form
         (language.all(within), offset - 0.5 * language.total(squares)),
         otherwise=language.undefined,
     )
-
-
-def _floors(build: Build, summary: Figures) -> tuple[float, Floats | None]:
-    """Return the smallest variance as a share of that of the column, and that by the resolution, (D,).
-
-    step^2 / (2 pi) is the variance of a normal density that is nowhere above 1 / step; never more than a quarter of the
-    variance of the column. A grid so fine that the plain floor is higher is as good as none. A single component takes
-    the whole table and cannot come to rest on one number.
-    """
-    if build.variance_floor != RESOLUTION:
-        return float(build.variance_floor), None
-    if build.n_components == 1:
-        return PLAIN_FLOOR, None
-    var = summary["var"]
-    least = np.minimum(summary["step"] ** 2 / (2 * np.pi), LARGEST_FLOOR * var)
-    least = np.where(least > PLAIN_FLOOR * var, least, 0.0)
-    return PLAIN_FLOOR, least if least.any() else None
 
 
 def _rows(leaf: Leaf, stats: Stats) -> Floats:

@@ -386,7 +386,8 @@ class Kind(ABC):
         for key, values in given.items():
             numbers = or_free(values, f"fixed[{column!r}]: {key}", n_components)
             known = ~np.isnan(numbers)
-            inside = 1.0 + max(0.0, self.parameters.get(key, REAL).low)  # a legal number where it is free
+            bound = self.parameters.get(key, REAL)  # inside is a legal number where it is free
+            inside = bound.high / 2 if bound.open else 1.0 + max(0.0, bound.low)
             [(name, read)] = self.read_parameters(column, {key: np.where(known, numbers, inside)}, n_components).items()
             if masks[name][:, d].any():
                 raise ParameterError(f"fixed[{column!r}]: {name} is given twice.")

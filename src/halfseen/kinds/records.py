@@ -21,23 +21,28 @@ Figures = Mapping[str, Floats]  # what a block's leaf must know of the whole tab
 
 
 class Bound(NamedTuple):
-    """What a parameter may be: finite, above `low`, or at least `low` where that is `inclusive`, at most `high`."""
+    """What a parameter may be: finite, above `low`, or at least `low` where that is `inclusive`, at most `high`.
+
+    Below `high` where that is `open`.
+    """
 
     low: float = -np.inf
     inclusive: bool = False
     high: float = np.inf
+    open: bool = False
 
     def allows(self, numbers: Floats) -> Mask:
         """Return which numbers the parameter may be."""
         above = numbers >= self.low if self.inclusive else numbers > self.low
-        return np.isfinite(numbers) & above & (numbers <= self.high)
+        below = numbers < self.high if self.open else numbers <= self.high
+        return np.isfinite(numbers) & above & below
 
     def __str__(self) -> str:
         words = ["finite"]
         if np.isfinite(self.low):
             words.append(f"{'at least' if self.inclusive else 'above'} {self.low:g}")
         if np.isfinite(self.high):
-            words.append(f"at most {self.high:g}")
+            words.append(f"{'below' if self.open else 'at most'} {self.high:g}")
         return " and ".join(words)
 
 

@@ -18,6 +18,7 @@ from halfseen.kernels import active as kernels
 from halfseen.kernels import plain
 from halfseen.leaves import Cells, Gaussian, Leaf, Normal, Product
 from halfseen.leaves.limits import Params
+from halfseen.leaves.lognormal import LogNormal
 from halfseen.leaves.wrappers import unwrapped
 from halfseen.structures.independent import Independent
 
@@ -41,7 +42,8 @@ class FusedNormal(ThreeStep):
             return None
         [(name, leaf)] = emit.leaves.items()
         inside = unwrapped(leaf)
-        return cls(model, emit, name, inside) if isinstance(inside, Gaussian | Normal) else None
+        normal = isinstance(inside, Gaussian | Normal) and not isinstance(inside, LogNormal)  # of which logs are normal
+        return cls(model, emit, name, inside) if normal else None
 
     def pack(self, chunk: Chunk) -> Chunk:
         """Return the chunk: the kernels read rows as they are."""
