@@ -7,6 +7,7 @@
 `negbin`        counts that vary more than Poisson counts
 `binomial`      successes of a number of trials, which its name says: "binomial(10)"
 `text`          words and how often each occurs, or whether it does
+`rounded`       numbers, normal within a component, seen through a grid or bands: "rounded(500)", "rounded(0, 10, 50)"
 `wording`       numbers and shares in words
 
 A kind is registered here by one line. Kinds of others come through `register_kind`, or the entry-point group
@@ -32,6 +33,7 @@ BUILT_IN = {
     "negbin": "halfseen.kinds.negbin:NegBinKind",
     "binomial": "halfseen.kinds.binomial:BinomialKind",
     "text": "halfseen.kinds.text:TextKind",
+    "rounded": "halfseen.kinds.rounded:RoundedKind",
 }
 
 for _name, _place in BUILT_IN.items():

@@ -7,7 +7,7 @@ or "identity". Columns that are fixed or tied one by one are independent.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class GaussianKind(Kind):
     name = "gaussian"
     parameters = {"mean": REAL, "sd": POSITIVE}  # noqa: RUF012
     any_number = True
-    scanned = ("step", "distinct")
+    scanned: ClassVar[tuple[str, ...]] = ("step", "distinct")
 
     def recognises(self, raw: RawColumn) -> bool:
         """Numbers that are no categories."""
@@ -140,7 +140,7 @@ class GaussianKind(Kind):
         mean, var, shape = summary["mean"], summary["var"], "diag" if block.treatment else build.covariance
         pseudo = None if build.pseudo_rows is None else PseudoRows(build.pseudo_rows, var)
         given = shape in ("fixed", "identity") or block.treatment == "fixed"
-        floor, least = (0.0, None) if given else _floors(build, summary)
+        floor, least = (0.0, None) if given else variance_floors(build, summary)
         inside: Gaussian | Normal
         if shape in ("full", "tied", "fixed"):
             inside = Normal(build.n_components, mean, np.sqrt(var), pseudo, shape == "tied", least)
@@ -341,7 +341,7 @@ def _joint(fitted: Fitted, cells: Sequence[Formula], language: Language) -> Form
     )
 
 
-def _floors(build: Build, summary: Figures) -> tuple[float, Floats | None]:
+def variance_floors(build: Build, summary: Figures) -> tuple[float, Floats | None]:
     """Return the smallest variance as a share of that of the column, and that by the resolution, (D,).
 
     step^2 / (2 pi) is the variance of a normal density that is nowhere above 1 / step; never more than a quarter of the
