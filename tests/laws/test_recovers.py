@@ -16,6 +16,7 @@ from halfseen.engine.loop.squarem import Squarem
 from halfseen.engine.loop.stopping import gain
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.leaves import Binomial, Categorical, Cells, Gaussian, GaussianParams, Poisson, Product
+from halfseen.leaves.coarse import Coarse, Grid
 from halfseen.leaves.negbin import NegBin, NegBinParams
 from halfseen.structures.independent import Independent
 from tests.laws.models import inner_mixture
@@ -27,6 +28,7 @@ NEAR = {
     "poisson": 0.1,
     "binomial": 0.03,
     "negative binomial": 0.4,
+    "rounded": 0.2,
     "mixed": 0.2,
     "a mixture inside": 0.3,
 }
@@ -40,6 +42,7 @@ RATES = np.array([[1.0, 6.0, 3.0], [5.0, 1.0, 0.5]])
 LEAVES = {
     "categorical": (Categorical(2, [2] * 5 + [3]), TABLE),
     "gaussian": (Gaussian(2, np.zeros(2), np.ones(2)), NORMAL),
+    "rounded": (Coarse(2, np.zeros(2), np.ones(2), coarsening=Grid(0.8)), NORMAL),
     "poisson": (Poisson(2, np.full(3, 3.0)), RATES),
     "binomial": (Binomial(2, 9, np.full(3, 0.5)), CHANCES),
     "negative binomial": (NegBin(2, np.full(3, 3.0), np.full(3, 10.0)), CLUSTERED),
@@ -69,6 +72,7 @@ CASES = {
     "poisson": two_classes("poisson"),
     "binomial": two_classes("binomial"),
     "negative binomial": two_classes("negative binomial"),
+    "rounded": two_classes("rounded"),
     "mixed": two_classes("categorical", "gaussian", "poisson"),
     "a mixture inside": nested(),
 }

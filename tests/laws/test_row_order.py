@@ -84,6 +84,7 @@ def net(X, **how):
     return model.fit(X[columns], **how)
 
 
+ROUNDED = {"visits": "rounded", "bytes": "rounded(10, 100, 1000)", "heads": "rounded(1)"}
 COUNTS = {"visits": "poisson", "bytes": "negbin", "heads": "binomial(9)"}
 POISSON = {"visits": "poisson", "bytes": "poisson", "heads": "binomial(9)"}
 TABLES = {
@@ -92,6 +93,7 @@ TABLES = {
     "LatentClass, sample": (votes, classes(assign="sample")),
     "LatentClass, mixed columns": (penguins, classes()),
     "LatentClass, counts": (counts, classes(COUNTS)),
+    "LatentClass, rounded numbers": (counts, classes(ROUNDED)),
     "GaussianMixture, full": (numbers, mixture()),
     "GaussianMixture, diag": (numbers, mixture(covariance_type="diag")),
     "GaussianMixture, tied, hard": (numbers, mixture(covariance_type="tied", assign="hard")),

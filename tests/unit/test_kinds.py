@@ -134,7 +134,7 @@ def waiting():
     registry.kinds.remove("waiting")
 
 
-IN_BRACKETS = ["binomial(10)", "rounded(1)"]  # what the name of some kinds needs, or finds
+IN_BRACKETS = ["binomial(10)", "rounded(1)", "censored(0.5, 5)"]  # what the name of some kinds needs, or finds
 PLAIN = [name for name in BUILT_IN if not any(kind.startswith(f"{name}(") for kind in IN_BRACKETS)]
 KINDS = [*PLAIN, *IN_BRACKETS, "waiting"]
 VALUES = {
@@ -146,6 +146,7 @@ VALUES = {
     "text": np.array([" ".join(RNG.choice(["sun", "sea", "sand"] if g else ["ice", "snow", "sea"], 4)) for g in GROUP]),
     "waiting": RNG.exponential(1 + 9 * GROUP),
     "rounded(1)": np.random.default_rng(1).normal(4.0 * GROUP, 1.0).round(),
+    "censored(0.5, 5)": np.random.default_rng(2).normal(4.0 * GROUP, 1.0).clip(0.5, 5.0),
 }
 PARAMETERS = {
     "categorical": {"no": [0.8, 0.2], "yes": [0.2, 0.8]},
@@ -158,6 +159,7 @@ PARAMETERS = {
     },
     "waiting": {"speed": [1.0, 0.1]},
     "rounded(1)": {"mean": [0, 4], "sd": [1, 1]},
+    "censored(0.5, 5)": {"mean": [0, 4], "sd": [1, 1]},
 }
 NAMED = PARAMETERS | {  # which are not known by their parameters
     kind: {"kind": kind, **PARAMETERS[kind]} for kind in IN_BRACKETS
@@ -535,7 +537,7 @@ def test_a_classifier_takes_every_kind(kind):
         with pytest.raises(ParameterError, match="partial_fit: a column is of a kind"):
             hs.NaiveBayes(columns={"v": kind}).partial_fit(X, LABELS)
         return
-    if kind in ("negbin", "rounded(1)"):  # whose statistics depend on the parameters
+    if kind in ("negbin", "rounded(1)", "censored(0.5, 5)"):  # whose statistics depend on the parameters
         with pytest.raises(ParameterError, match="latent values in the columns v"):
             hs.NaiveBayes(columns={"v": kind}).partial_fit(X, LABELS)
         return

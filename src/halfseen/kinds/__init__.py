@@ -7,6 +7,7 @@
 `negbin`        counts that vary more than Poisson counts
 `binomial`      successes of a number of trials, which its name says: "binomial(10)"
 `text`          words and how often each occurs, or whether it does
+`censored`      numbers, normal within a component, with limits of detection: "censored(0.5)", "censored(0.5, 100)"
 `rounded`       numbers, normal within a component, seen through a grid or bands: "rounded(500)", "rounded(0, 10, 50)"
 `wording`       numbers and shares in words
 
@@ -34,6 +35,7 @@ BUILT_IN = {
     "binomial": "halfseen.kinds.binomial:BinomialKind",
     "text": "halfseen.kinds.text:TextKind",
     "rounded": "halfseen.kinds.rounded:RoundedKind",
+    "censored": "halfseen.kinds.censored:CensoredKind",
 }
 
 for _name, _place in BUILT_IN.items():

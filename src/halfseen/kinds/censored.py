@@ -16,8 +16,8 @@ from halfseen.export.formula import LARGEST, Formula, Language, observed
 from halfseen.kinds.coarse import CoarseKind, interval_scores
 from halfseen.kinds.gaussian import FARTHEST, GaussianKind, variance_floors
 from halfseen.kinds.kind import Kind
+from halfseen.kinds.numbers import number_in, said
 from halfseen.kinds.records import Build, Figures, Fitted
-from halfseen.kinds.rounded import number_in, said
 from halfseen.leaves.coarse import Coarsening, Limits
 from halfseen.leaves.leaf import Floats
 

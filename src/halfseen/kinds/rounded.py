@@ -25,6 +25,7 @@ from halfseen.export.formula import Formula, Language, observed
 from halfseen.kinds.coarse import CoarseKind, interval_scores
 from halfseen.kinds.gaussian import LARGEST_FLOOR, PLAIN_FLOOR, RESOLUTION
 from halfseen.kinds.kind import Kind
+from halfseen.kinds.numbers import number_in, said
 from halfseen.kinds.records import Build, Figures, Fitted, Mask
 from halfseen.leaves.coarse import Bands, Coarsening, Grid
 from halfseen.leaves.leaf import Floats
@@ -175,16 +176,3 @@ class RoundedKind(CoarseKind):
             logs = [interval_scores(fitted.params, d, low, high) for low, high in pairwise(edges)]
             cases = [(cell < cut, log) for cut, log in zip(self.how.cuts, logs[:-1], strict=True)]
             yield observed(cell, cell.finite(), language.choose(*cases, otherwise=logs[-1]))
-
-
-def number_in(text: str) -> float:
-    """Return a number; NaN for what is none."""
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
-
-
-def said(number: float) -> str:
-    """Return a number as it is written in a name: to its last digit."""
-    return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(float(number))
