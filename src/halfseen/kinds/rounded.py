@@ -149,9 +149,9 @@ class RoundedKind(CoarseKind):
         if not isinstance(self.how, Grid):
             return
         for column, values in zip(block.columns, np.asarray(cells).T, strict=True):
-            seen = values[~np.isnan(values)]
-            known = np.unique(seen)
-            if not 2 < len(known) <= FEW or len(seen) < OFTEN * len(known):
+            seen = ~np.isnan(values)
+            known = np.unique(values[seen])
+            if not 2 < len(known) <= FEW or weight[seen].sum() < OFTEN * len(known):
                 continue
             gaps = np.rint(np.diff(known) / self.how.step)
             if np.median(gaps) > 1 and gaps.min() < gaps.max():
