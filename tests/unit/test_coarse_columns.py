@@ -87,19 +87,6 @@ def test_two_classes_are_recovered_with_missing_cells(kind, how):
     assert_allclose(model.params_["x"]["sd"][order], [1.3, 2.0], atol=0.3)
 
 
-@pytest.mark.thorough
-def test_incomes_in_bands_have_as_many_classes_as_there_are_groups():
-    rng = np.random.default_rng(0)
-    rich, cuts = rng.random(1000) < 0.4, [0, 10000, 15000, 25000, 35000, 50000, 75000, 100000]
-    income = np.where(rich, rng.normal(62000, 18000, 1000), rng.normal(22000, 9000, 1000))
-    kind = f"rounded({', '.join(map(str, cuts))})"
-    owner, car = (rng.random(1000) < np.where(rich, high, low) for high, low in ((0.8, 0.2), (0.7, 0.3)))
-    table = pd.DataFrame({"income": hs.registry.kinds[kind].coarsening.recorded(income), "owner": owner, "car": car})
-    models = [hs.LatentClass("auto", columns={"income": k}, random_state=0).fit(table) for k in ("gaussian", kind)]
-    assert [model.n_components_ > 2 for model in models] == [True, False]
-    assert_allclose(np.sort(models[1].params_["income"]["mean"]), [22000, 62000], atol=2500)
-
-
 # ---- the step, and the form of the name -----------------------------------------------------------------------------
 
 
