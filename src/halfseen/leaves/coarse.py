@@ -182,7 +182,7 @@ class Coarse(Gaussian):
     >>> leaf = Coarse(1, np.zeros(1), np.ones(1), coarsening=Bands((0.0, 1.0)))
     >>> leaf.score(leaf.blank(), np.array([[-5.0], [0.5], [np.nan]]), None).round(4)
     array([[-0.6931],
-       [-1.0749],
+           [-1.0749],
            [ 0.    ]])
     """
 
