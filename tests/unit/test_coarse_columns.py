@@ -8,8 +8,11 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 import halfseen as hs
+from halfseen.assign import Assign
 from halfseen.data import Column
 from halfseen.errors import DataError, ParameterError
+from halfseen.leaves import GaussianParams
+from halfseen.leaves.coarse import Bands, Coarse, Grid, Limits
 
 RNG = np.random.default_rng(0)
 LATENT = RNG.normal(3.0, 1.2, 300)
@@ -193,6 +196,53 @@ def test_bands_and_limits_are_written_as_sql():
     with duckdb.connect() as database:
         found = database.register("X", X).sql(hs.to_sql(model, "X")).fetchnumpy()
     assert_allclose(found["loglik"], model.score_samples(X), rtol=1e-12)
+
+
+def test_bands_and_limits_are_written_as_onnx():
+    runtime = pytest.importorskip("onnxruntime")
+    given = {"mean": [3, 1], "sd": [4, 2]}
+    kinds = {"b": {"kind": "rounded(0, 1, 2.5)", **given}, "c": {"kind": "censored(0.5, 4)", **given}}
+    model = hs.LatentClass.from_params([0.5, 0.5], kinds)
+    X = np.array([[-3, np.nan], [0, -1], [0.5, 0.5], [1, 0.6], [2, 3.9], [2.5, 4], [9, 9], [np.nan, 2]])
+    session = runtime.InferenceSession(hs.to_onnx(model).SerializeToString())
+    names = [output.name for output in session.get_outputs()]
+    found = dict(zip(names, session.run(None, {session.get_inputs()[0].name: X}), strict=True))
+    assert_allclose(np.ravel(found["loglik"]), model.score_samples(pd.DataFrame(X, columns=["b", "c"])), rtol=1e-6)
+
+
+@pytest.mark.parametrize("how", [Grid(1.0), Bands((-1.0, 0.0, 2.0)), Limits(-0.5, 1.0)], ids=str)
+def test_drawn_numbers_have_the_expected_statistics(how):
+    leaf = Coarse(2, np.zeros(1), np.ones(1), coarsening=how)
+    params = GaussianParams(np.array([[0.3], [-1.0]]), np.array([[1.5], [0.2]]))
+    data, usage = (
+        np.array([[-2.0], [0.0], [1.0], [np.nan]]),
+        np.array([[1.0, 2.0], [0.5, 0.0], [3.25, 1.0], [1.0, 1.0]]),
+    )
+    expected, drawn, one = (np.zeros(leaf.stats_shape) for _ in range(3))
+    leaf.expect(usage, leaf.prepare(params), data, None, expected)
+    rng, times = np.random.default_rng(0), 900
+    for _ in range(times):
+        leaf.expect(usage, leaf.prepare(params), data, Assign("sample", rng=rng, latent=True), drawn)
+    leaf.expect(usage, leaf.prepare(params), data, Assign("sample", rng=rng, latent=True), one)
+    assert_allclose(drawn / times, expected, atol=0.2)
+    assert (one[0] == expected[0]).all()
+    assert (one[1] != expected[1]).any()
+
+
+def test_moments_are_read_anew_for_other_rows_and_other_parameters():
+    """What `score` read is kept for `expect`, of the same rows under the same parameters alone."""
+    leaf, rng = Coarse(1, np.zeros(1), np.ones(1), coarsening=Grid(1.0)), np.random.default_rng(0)
+    rows = [rng.normal(0, 3, (9, 1)).round() for _ in range(3)]
+    about = [leaf.prepare(GaussianParams(np.array([[m]]), np.ones((1, 1)))) for m in (0.0, 2.0)]
+    for one in [*rows, *rows[::-1]]:
+        for prepared in about:
+            found = leaf.score(prepared, one, None)
+            fresh = leaf.prepare(GaussianParams(prepared.mean, prepared.var))
+            assert_allclose(found, between(one - 0.5, one + 0.5)(prepared.mean, 1.0), rtol=1e-9)
+            stats, again = np.zeros((2, *leaf.stats_shape))
+            leaf.expect(np.ones((9, 1)), prepared, one, None, stats)
+            leaf.expect(np.ones((9, 1)), fresh, one.copy(), None, again)
+            assert (stats == again).all()
 
 
 def test_standard_errors_are_larger_for_what_was_seen_less_well():
