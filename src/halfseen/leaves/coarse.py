@@ -60,7 +60,7 @@ class Prepared(NamedTuple):
 
     mean: Floats
     var: Floats
-    last: dict[int, tuple[Any, list[Read]]]
+    last: dict[int, tuple[Any, Floats | None, list[Read]]]
 
 
 class Coarsening(ABC):
@@ -152,9 +152,8 @@ class Limits(Coarsening):
 
     def intervals(self, cells: Floats) -> Intervals:
         """Return what is below the lower limit, and what is above the upper one."""
-        place = np.full(len(cells), 2, dtype=np.intp)
-        place[cells <= self.low] = 0
-        place[cells >= self.high] = 1
+        inside = 2 - (cells >= self.high)  # NaN is in no interval
+        place = np.where(cells <= self.low, 0, inside)
         return Intervals(np.array([-np.inf, self.high]), np.array([self.low, np.inf]), place)
 
     def numbers(self, cells: Floats) -> Floats | None:
@@ -198,11 +197,11 @@ class Coarse(Gaussian):
 
     def score(self, prepared: Any, data: Any, assign: Assign | None) -> Floats:
         """scores[n, k] = sum over observed d of log P(cell[n, d]; mean[k, d], var[k, d])."""
-        numbers = self._numbers(data)
+        numbers, read = self._read(prepared, data)
         scores = (
             np.zeros((len(data), self.n_components)) if numbers is None else super().score(prepared, numbers, assign)
         )
-        for _, known, moments in self._read(prepared, data):
+        for _, known, moments in read:
             logs = np.zeros((len(known.low) + 1, self.n_components))
             logs[:-1] = moments.log
             scores += np.take(logs, known.place, axis=0)
@@ -210,10 +209,11 @@ class Coarse(Gaussian):
 
     def expect(self, usage: Floats, prepared: Any, data: Any, assign: Assign | None, out: Stats) -> int:
         """Add mass and expected moments about the current mean; numbers are drawn if `assign` says so."""
-        if (numbers := self._numbers(data)) is not None:
+        numbers, read = self._read(prepared, data)
+        if numbers is not None:
             super().expect(usage, prepared, numbers, assign, out)
         columns = np.ascontiguousarray(usage.T)
-        for d, known, (_, first, second) in self._read(prepared, data):
+        for d, known, (_, first, second) in read:
             used = _used(columns, known)
             out[0, :, d] += used.sum(axis=0)
             if assign is not None and assign.latent:
@@ -286,17 +286,15 @@ class Coarse(Gaussian):
         filled = super().impute(params, data, resp, rng)
         return filled if rng is None else np.where(np.isnan(data), self.coarsening.recorded(filled), data)
 
-    def _numbers(self, data: Any) -> Floats | None:
-        return self.coarsening.numbers(np.asarray(data, dtype=np.float64))
-
-    def _read(self, prepared: Any, data: Any) -> list[Read]:
-        """Return the intervals of the columns that have some, with moments; what this thread read last is kept."""
+    def _read(self, prepared: Any, data: Any) -> tuple[Floats | None, list[Read]]:
+        """Return cells that are numbers, and columns of intervals with moments; what this thread read last is kept."""
         last = prepared.last if isinstance(prepared, Prepared) else {}
-        own, found = last.get(get_ident(), (None, []))
+        own, numbers, found = last.get(get_ident(), (None, None, []))
         if own is not data:
+            numbers = self.coarsening.numbers(np.asarray(data, dtype=np.float64))
             found = [Read(d, known, _moments(prepared, d, known)) for d, known in self._intervals(data)]
-            last[get_ident()] = data, found
-        return found
+            last[get_ident()] = data, numbers, found
+        return numbers, found
 
     def _intervals(self, data: Any) -> Iterator[tuple[int, Intervals]]:
         """Yield each column that has intervals, and these."""
