@@ -231,16 +231,8 @@ def prior(rng: Rng, *more: Any) -> Any:
 
 def classes(rng: Rng) -> Trial:
     n = size(rng)
-    every = (
-        "categorical",
-        "gaussian",
-        "poisson",
-        "negbin",
-        f"binomial({TOSSES})",
-        "rounded(1)",
-        "rounded(-1, 0, 2, 100)",
-        "text",
-    )
+    coarse = pick(rng, *COARSE)
+    every = ("categorical", "gaussian", "poisson", "negbin", f"binomial({TOSSES})", coarse, "text")
     kinds = pick(rng, every, ("categorical",), ("gaussian",))
     X, declared = table(rng, kinds, n)
     options = {**search(rng), **assigned(rng), "prior": prior(rng, "row", "row")}
@@ -333,9 +325,7 @@ def kmeans(rng: Rng) -> Trial:
 
 def hmm(rng: Rng) -> Trial:
     n_sequences = int(rng.integers(1, 5))
-    emission = pick(
-        rng, "gaussian", "gaussian", "poisson", "categorical", "negbin", f"binomial({TOSSES})", "rounded(1)"
-    )
+    emission = pick(rng, "gaussian", "gaussian", "poisson", "categorical", "negbin", f"binomial({TOSSES})", COARSE[0])
     width = int(rng.integers(1, 3))
     lengths = [int(pick(rng, 1, 2, 4, 9, 15)) for _ in range(n_sequences)]
     total = sum(lengths)
