@@ -33,6 +33,7 @@ SAMPLED = 5  # one case in so many is also fitted with two threads, and with its
 FALL = 1e-9  # of the objective's size: rounding, where a trace shows it
 DIGITS = 1e-14  # of the weights: a log-probability of a row is known to so much
 CLOSE = 1e-8  # of the sum of absolute scores
+COARSE = ("rounded(1)", "rounded(-1, 0, 2, 100)", "censored(-0.5, 1)")
 TOSSES = 50  # trials of columns of successes
 
 Rng = np.random.Generator
@@ -123,6 +124,12 @@ def shares(rng: Rng, n: int) -> np.ndarray:
     return np.clip(rng.beta(a, b, n), 1e-6, 1 - 1e-6)
 
 
+def whole_numbers(rng: Rng, n: int) -> np.ndarray:
+    """Numbers to the nearest whole one: about a mean, far from zero, or in two places."""
+    centre = pick(rng, 0.0, 1e6, 40.0 * rng.integers(0, 2, n))
+    return np.rint(centre + pick(rng, 0.3, 2.0, 100.0) * rng.standard_normal(n))
+
+
 def categories(rng: Rng, n: int) -> list[Any]:
     known = pick(rng, ["a", "b"], ["x", "y", "z"], [True, False], [0, 1, 2], ["only"], ["", " ", "ü\u2028"])
     return [known[i] for i in rng.integers(0, len(known), n)]
@@ -136,6 +143,9 @@ def texts(rng: Rng, n: int) -> list[Any]:
 CELLS: dict[str, Callable[[Rng, int], Any]] = {
     "gaussian": numbers,
     "poisson": counts,
+    COARSE[0]: whole_numbers,
+    COARSE[1]: numbers,
+    COARSE[2]: numbers,
     "negbin": counts,
     "lognormal": positive,
     "gamma": positive,
@@ -241,7 +251,8 @@ def prior(rng: Rng, *more: Any) -> Any:
 
 def classes(rng: Rng) -> Trial:
     n = size(rng)
-    every = ("categorical", "gaussian", "poisson", "negbin", f"binomial({TOSSES})", "text", *POSITIVE)
+    coarse = pick(rng, *COARSE)
+    every = ("categorical", "gaussian", "poisson", "negbin", f"binomial({TOSSES})", coarse, "text", *POSITIVE)
     kinds = pick(rng, every, ("categorical",), ("gaussian",))
     X, declared = table(rng, kinds, n)
     options = {**search(rng), **assigned(rng), "prior": prior(rng, "row", "row")}
@@ -334,7 +345,7 @@ def kmeans(rng: Rng) -> Trial:
 
 def hmm(rng: Rng) -> Trial:
     n_sequences = int(rng.integers(1, 5))
-    emission = pick(rng, "gaussian", "gaussian", "poisson", "categorical", "negbin", f"binomial({TOSSES})")
+    emission = pick(rng, "gaussian", "gaussian", "poisson", "categorical", "negbin", f"binomial({TOSSES})", COARSE[0])
     width = int(rng.integers(1, 3))
     lengths = [int(pick(rng, 1, 2, 4, 9, 15)) for _ in range(n_sequences)]
     total = sum(lengths)

@@ -30,6 +30,8 @@ from halfseen.estimators.table.emission_builder import Recipe, filled, summarise
 from halfseen.families.hmm.model import HiddenMarkov
 from halfseen.leaves import Categorical, Cells, Floored, Frozen, Gaussian, GaussianParams, NormalParams, Product, Tied
 from halfseen.leaves.beta import Beta, BetaParams
+from halfseen.leaves.coarse import Bands, Coarse, Grid
+from halfseen.leaves.coarse import Limits as Detection
 from halfseen.leaves.gamma import Exponential, Gamma, GammaParams
 from halfseen.leaves.logit import BLOCK, Logit
 from halfseen.leaves.lognormal import LogNormal
@@ -122,7 +124,7 @@ def frozen_entries(block, leaf, rng):
     inside = leaf.leaf if isinstance(leaf, Floored) else leaf
     shape = inside.stats_shape if isinstance(inside, Categorical) else inside.stats_shape[1:]
     mask = rng.random((2, *shape)) < 0.4
-    pairs = {Gaussian: GaussianParams, NegBin: NegBinParams}
+    pairs = {Gaussian: GaussianParams, NegBin: NegBinParams, Coarse: GaussianParams}
     pairs |= {LogNormal: GaussianParams, Gamma: GammaParams, Exponential: GammaParams, Beta: BetaParams}
     return Frozen(leaf, pairs[type(inside)](*mask) if type(inside) in pairs else mask[0])
 
@@ -132,6 +134,16 @@ def clustered(block, leaf, rng):
     if block != "poisson":
         return leaf
     return NegBin(leaf.n_components, leaf.scale, rng.choice([0.3, 2.0, 50.0], len(leaf.scale)), leaf.pseudo)
+
+
+def coarse(block, leaf, rng):
+    """Let numbers be rounded, in bands or beyond limits of detection; cells are quarters from -3 to 3."""
+    if block != "gaussian":
+        return leaf
+    if isinstance(leaf, Floored):
+        return replace(leaf, leaf=coarse(block, leaf.leaf, rng))
+    how = (Grid(0.25), Bands((-1.0, 0.1, 2.0)), Detection(-1.0, 2.0), Detection(0.5))[rng.integers(4)]
+    return Coarse(leaf.n_components, leaf.centre, leaf.scale, leaf.pseudo, leaf.least, how)
 
 
 def and_then(*wraps):
@@ -322,6 +334,8 @@ MODELS = [
         "beta, frozen, floored", mixtures("e", wrap=and_then(frozen_entries, floored)), exchangeable=False, closed=False
     ),
     Entry("chain over positive numbers and shares", chains("laxec", 1.0), rows=False, closed=False),
+    Entry("coarse and others, one pseudo-row", mixtures("cgp", "row", wrap=coarse)),
+    Entry("coarse, frozen entries", mixtures("g", wrap=and_then(coarse, frozen_entries)), exchangeable=False),
     Entry("mixed", mixtures()),
     Entry("mixed, one pseudo-row", mixtures(prior="row")),
     Entry("mixed, add one", mixtures(prior=1.0)),
@@ -359,6 +373,7 @@ MODELS = [
     Entry("chain over mixed columns, add one", chains("cgp", prior=1.0), rows=False),
     Entry("chain over negative binomials", chains("pc", 1.0, wrap=clustered), rows=False),
     Entry("chain over binomials", chains("bc", 1.0), rows=False),
+    Entry("chain over coarse numbers", chains("gc", 1.0, wrap=coarse), rows=False),
     Entry("chain with labels", chains("c", labels=True), rows=False),
     Entry("chain, fractional weights", chains(weights=FRACTIONS), rows=False, whole=False),
     Entry("chain with forbidden transitions", chains(topology=True), rows=False, exchangeable=False),
@@ -377,6 +392,7 @@ EVERYDAY = {
     "gamma, exponential and others, one pseudo-row",
     "mixed, one pseudo-row",
     "binomial and others, one pseudo-row",
+    "coarse and others, one pseudo-row",
     "normal far from zero",
     "normal, one pseudo-row",
     "tied covariance",

@@ -185,6 +185,18 @@ def test_k_means_of_any_scale(scale):
     assert other.inertia_ / scale / scale == pytest.approx(one.inertia_, rel=0.01)  # other starts, the same optimum
 
 
+@pytest.mark.parametrize("scale", [1e-100, 1e-6, 1.0, 1e6, 1e100], ids=str)
+def test_rounded_numbers_of_any_scale(scale, tmp_path):
+    rng = np.random.default_rng(4)
+    x = np.round(rng.standard_normal((60, 1)) + 5 * rng.integers(0, 2, (60, 1)))
+    kind = f"rounded({scale!r})"
+    X = x * scale
+    model = hs.LatentClass(2, columns={"x0": kind}, **EM).fit(X)
+    holds(model, tmp_path, total(model, X))
+    plain = hs.LatentClass(2, columns={"x0": "rounded(1)"}, **EM).fit(x)
+    assert model.loglik_ == pytest.approx(plain.loglik_, rel=1e-6)  # probabilities have no unit
+
+
 # ---- weights and priors ---------------------------------------------------------------------------------------------
 
 WEIGHTS = {

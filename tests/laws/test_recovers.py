@@ -17,6 +17,7 @@ from halfseen.engine.loop.stopping import gain
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.leaves import Binomial, Categorical, Cells, Gaussian, GaussianParams, Poisson, Product
 from halfseen.leaves.beta import Beta, BetaParams
+from halfseen.leaves.coarse import Coarse, Grid
 from halfseen.leaves.gamma import Gamma, GammaParams
 from halfseen.leaves.negbin import NegBin, NegBinParams
 from halfseen.structures.independent import Independent
@@ -31,6 +32,7 @@ NEAR = {
     "beta": 0.15,
     "binomial": 0.03,
     "negative binomial": 0.4,
+    "rounded": 0.2,
     "mixed": 0.2,
     "a mixture inside": 0.3,
 }
@@ -46,6 +48,7 @@ RATES = np.array([[1.0, 6.0, 3.0], [5.0, 1.0, 0.5]])
 LEAVES = {
     "categorical": (Categorical(2, [2] * 5 + [3]), TABLE),
     "gaussian": (Gaussian(2, np.zeros(2), np.ones(2)), NORMAL),
+    "rounded": (Coarse(2, np.zeros(2), np.ones(2), coarsening=Grid(0.8)), NORMAL),
     "poisson": (Poisson(2, np.full(3, 3.0)), RATES),
     "gamma": (Gamma(2, np.full(2, 4.0), np.ones(2)), SKEWED),
     "beta": (Beta(2, np.full(2, 0.5), np.full(2, 3.0)), SHARES),
@@ -79,6 +82,7 @@ CASES = {
     "beta": two_classes("beta"),
     "binomial": two_classes("binomial"),
     "negative binomial": two_classes("negative binomial"),
+    "rounded": two_classes("rounded"),
     "mixed": two_classes("categorical", "gaussian", "poisson"),
     "a mixture inside": nested(),
 }

@@ -25,6 +25,7 @@ from scipy.special import gammaln, logsumexp
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.leaves import Bernoulli, Binomial, Categorical, Gaussian, Multinomial, Normal, Poisson, Product
 from halfseen.leaves.beta import Beta
+from halfseen.leaves.coarse import Coarse
 from halfseen.leaves.logit import BLOCK, Logit
 from halfseen.leaves.lognormal import LogNormal
 from halfseen.leaves.negbin import NegBin
@@ -60,6 +61,8 @@ def in_component(leaf, params, k, row):
     if isinstance(leaf, LogNormal):
         total, moments = _normal(leaf, params, k, np.log(row))
         return [Completion((), total - np.nansum(np.log(row)), moments)]
+    if isinstance(leaf, Coarse):
+        return [Completion((), *_coarse(leaf, params, k, row))]
     if isinstance(leaf, Gaussian):
         return [Completion((), *_normal(leaf, params, k, row))]
     if isinstance(leaf, Normal):
@@ -163,6 +166,31 @@ def _successes(leaf, p, k, row):
             total += own
             sums[:, k, d] += 1, x, leaf.trials - x, whole
     return total, sums.ravel()
+
+
+NODES, SHARES = np.polynomial.legendre.leggauss(200)
+REACH = 14  # standard deviations
+
+
+def _coarse(leaf, params, k, row):
+    """Moments of what is behind a cell, by numerical integration."""
+    total, stats = 0.0, np.zeros(leaf.stats_shape)
+    for d, x in enumerate(row):
+        if np.isnan(x):
+            continue
+        mean, sd = params.mean[k, d], np.sqrt(params.var[k, d])
+        known = leaf.coarsening.intervals(np.array([x]))
+        points, shares = np.array([x]), np.ones(1)
+        if (place := known.place[0]) < len(known.low):
+            low, high = known.low[place], known.high[place]
+            low = low if np.isfinite(low) else min(high, mean) - REACH * sd
+            high = high if np.isfinite(high) else max(low, mean) + REACH * sd
+            points, shares = (low + high) / 2 + (high - low) / 2 * NODES, (high - low) / 2 * SHARES
+        logs = -0.5 * ((points - mean) / sd) ** 2 - np.log(sd * np.sqrt(2 * np.pi))
+        density = shares * np.exp(logs - logs.max())
+        total += logs.max() + np.log(density.sum())
+        stats[:3, k, d] += [1, *((points - mean) ** p @ density / density.sum() for p in (1, 2))]
+    return total, stats.ravel()
 
 
 def _clustered(leaf, params, k, row):

@@ -134,7 +134,9 @@ def waiting():
     registry.kinds.remove("waiting")
 
 
-KINDS = [*(name for name in BUILT_IN if name != "binomial"), "binomial(10)", "waiting"]
+IN_BRACKETS = ["binomial(10)", "rounded(1)", "censored(0.5, 5)"]  # what the name of some kinds needs, or finds
+PLAIN = [name for name in BUILT_IN if not any(kind.startswith(f"{name}(") for kind in IN_BRACKETS)]
+KINDS = [*PLAIN, *IN_BRACKETS, "waiting"]
 VALUES = {
     "categorical": np.where(RNG.random(60) < 0.2 + 0.6 * GROUP, "yes", "no").astype(object),
     "gaussian": RNG.normal(4.0 * GROUP, 1.0),
@@ -147,6 +149,8 @@ VALUES = {
     "lognormal": RNG.lognormal(2.0 * GROUP, 0.6),
     "text": np.array([" ".join(RNG.choice(["sun", "sea", "sand"] if g else ["ice", "snow", "sea"], 4)) for g in GROUP]),
     "waiting": RNG.exponential(1 + 9 * GROUP),
+    "rounded(1)": np.random.default_rng(1).normal(4.0 * GROUP, 1.0).round(),
+    "censored(0.5, 5)": np.random.default_rng(2).normal(4.0 * GROUP, 1.0).clip(0.5, 5.0),
 }
 PARAMETERS = {
     "categorical": {"no": [0.8, 0.2], "yes": [0.2, 0.8]},
@@ -162,10 +166,12 @@ PARAMETERS = {
         "words": {"ice": [0.4, 0.1], "sand": [0.1, 0.4], "sea": [0.2, 0.2], "snow": [0.2, 0.1], "sun": [0.1, 0.2]}
     },
     "waiting": {"speed": [1.0, 0.1]},
+    "rounded(1)": {"mean": [0, 4], "sd": [1, 1]},
+    "censored(0.5, 5)": {"mean": [0, 4], "sd": [1, 1]},
 }
-NAMED = PARAMETERS | {
-    "binomial(10)": {"kind": "binomial(10)", **PARAMETERS["binomial(10)"]}
-}  # which are not known by p
+NAMED = PARAMETERS | {  # which are not known by their parameters
+    kind: {"kind": kind, **PARAMETERS[kind]} for kind in IN_BRACKETS
+}
 
 
 def table(kind):
@@ -362,8 +368,9 @@ def test_from_params_and_params_go_round(kind):
     assert model.columns_ == {"v": kind}
     shown = {"words": model.params_["v"]} if kind == "text" else model.params_["v"]
     if "kind" in NAMED[kind]:
-        with pytest.raises(ParameterError, match=r"columns\['v'\]: a binomial column needs its number of trials"):
-            hs.LatentClass.from_params(model.weights_, {"v": shown})
+        if kind == "binomial(10)":
+            with pytest.raises(ParameterError, match=r"columns\['v'\]: a binomial column needs its number of trials"):
+                hs.LatentClass.from_params(model.weights_, {"v": shown})
         shown = {"kind": kind, **shown}
     again = hs.LatentClass.from_params(model.weights_, {"v": shown})
     named = hs.LatentClass.from_params(model.weights_, {"v": {"kind": kind, **shown}})
@@ -538,7 +545,7 @@ def test_a_classifier_takes_every_kind(kind):
         with pytest.raises(ParameterError, match="partial_fit: a column is of a kind"):
             hs.NaiveBayes(columns={"v": kind}).partial_fit(X, LABELS)
         return
-    if kind == "negbin":  # whose statistics depend on the parameters
+    if kind in ("negbin", "rounded(1)", "censored(0.5, 5)"):  # whose statistics depend on the parameters
         with pytest.raises(ParameterError, match="latent values in the columns v"):
             hs.NaiveBayes(columns={"v": kind}).partial_fit(X, LABELS)
         return
@@ -561,6 +568,7 @@ def test_a_model_of_every_kind_is_exported_or_says_why_not(kind, classes):
     refused = {
         "text": "column 'v' is text: SQL cannot split it into words as Python does",
         "waiting": "'v': columns of kind 'waiting' cannot be written in SQL: it has no `exported_scores`",
+        "rounded(1)": r"'v': columns of kind 'rounded\(1\)' cannot be written in SQL, which has no normal",
     }
     if kind in refused:
         with pytest.raises(ParameterError, match=refused[kind]):

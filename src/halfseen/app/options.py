@@ -52,9 +52,18 @@ def kinds(text: str | None) -> dict[str | int, str]:
     --------
     >>> kinds("age=gaussian, heads=binomial(10)")
     {'age': 'gaussian', 'heads': 'binomial(10)'}
+    >>> kinds("income=rounded(0, 500, 1000), age=gaussian")
+    {'income': 'rounded(0, 500, 1000)', 'age': 'gaussian'}
     """
     found: dict[str | int, str] = {}
-    for part in names(text):
+    parts: list[str] = []
+    for part in names(text):  # a comma within brackets belongs to the kind
+        last = parts[-1].rpartition("=")[2] if parts else ""
+        if last.count("(") > last.count(")"):
+            parts[-1] += f", {part}"
+        else:
+            parts.append(part)
+    for part in parts:
         name, equals, kind = part.rpartition("=")
         if not equals:
             raise ParameterError(f"--columns {part!r} is not of the form column=kind, for example age=gaussian.")

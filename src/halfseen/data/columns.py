@@ -7,6 +7,8 @@ kind                 holds                                        encoded as
 ``"gaussian"``       numbers                                      float64; NaN for missing
 ``"poisson"``        counts: whole numbers from 0 (by choice)     float64; NaN for missing
 ``"binomial(10)"``   successes of 10 trials (by choice)           float64; NaN for missing
+``"rounded(500)"``   rounded numbers, or bands (by choice)        float64; NaN for missing
+``"censored(0.5)"``  numbers with limits (by choice)              float64; NaN for missing
 ``"text"``           words, and how often each (by choice)        rows of `Counts`; a missing text is empty
 ==================== ============================================ ======================================
 

@@ -116,6 +116,19 @@ def step_of(values: Floats) -> float:
     if len(values) <= FEW:
         distances = np.diff(values)
         return WIDER * float(distances[distances <= FAR * np.median(distances)].mean())
+    return common_step(values)
+
+
+def common_step(values: Floats) -> float:
+    """Return the largest step of which all distances between distinct numbers, ascending, are multiples; 0 for none.
+
+    Examples
+    --------
+    >>> common_step(np.array([7500.0, 20000.0, 30000.0]))
+    2500.0
+    """
+    if len(values) < 2:
+        return 0.0
     step = _common_step(values, np.finfo(np.float64))
     if step == 0:
         with np.errstate(over="ignore"):

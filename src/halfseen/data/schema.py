@@ -142,7 +142,9 @@ class Schema:
 
     def block(self, name: str) -> Block:
         """A block: its columns, their kind and their treatment."""
-        return Block(name, self.block_columns(name), self.blocks[name], name.partition(".")[2])
+        columns = self.block_columns(name)
+        treatment = name[len(columns[0].kind.name) + 1 :]  # the name of a kind may have a point, "censored(0.5)"
+        return Block(name, columns, self.blocks[name], treatment)
 
     def each_block(self) -> Iterator[Block]:
         """All blocks, in their order."""

@@ -12,6 +12,8 @@
 `binomial`      successes of a number of trials, which its name says: "binomial(10)"
 `text`          words and how often each occurs, or whether it does
 `resolved`      what kinds of numbers with a resolution share
+`censored`      numbers, normal within a component, with limits of detection: "censored(0.5)", "censored(0.5, 100)"
+`rounded`       numbers, normal within a component, seen through a grid or bands: "rounded(500)", "rounded(0, 10, 50)"
 `wording`       numbers and shares in words
 
 A kind is registered here by one line. Kinds of others come through `register_kind`, or the entry-point group
@@ -41,6 +43,8 @@ BUILT_IN = {
     "beta": "halfseen.kinds.beta:BetaKind",
     "binomial": "halfseen.kinds.binomial:BinomialKind",
     "text": "halfseen.kinds.text:TextKind",
+    "rounded": "halfseen.kinds.rounded:RoundedKind",
+    "censored": "halfseen.kinds.censored:CensoredKind",
 }
 
 for _name, _place in BUILT_IN.items():

@@ -77,3 +77,22 @@ def read_numbers(given: Any, what: str, n_components: int, bound: Bound) -> Floa
     if not bound.allows(numbers).all():
         raise ParameterError(f"{what}: numbers must be {bound}, got {numbers.tolist()}.")
     return numbers
+
+
+def number_in(text: str) -> float:
+    """Return the number that a text is; NaN for what is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
+def said(number: float) -> str:
+    """Return a number as it is written in the name of a kind: to its last digit.
+
+    Examples
+    --------
+    >>> said(500.0), said(0.1), said(float("-inf"))
+    ('500', '0.1', '-inf')
+    """
+    return str(int(number)) if abs(number) < 1e15 and number == int(number) else repr(float(number))

@@ -16,13 +16,14 @@ from halfseen.engine.loop.model import Chunk, Model
 from halfseen.engine.loop.paths import ThreeStep
 from halfseen.kernels import active as kernels
 from halfseen.kernels import plain
-from halfseen.leaves import Cells, Gaussian, Leaf, Normal, Product
+from halfseen.leaves import Cells, Gaussian, Leaf, Normal, Product, Spherical
 from halfseen.leaves.limits import Params
-from halfseen.leaves.lognormal import LogNormal
 from halfseen.leaves.wrappers import unwrapped
 from halfseen.structures.independent import Independent
 
 LOG_ZERO = -1e300  # stands for log 0 in arithmetic, where infinity less infinity would be NaN
+
+SERVED = (Gaussian, Spherical, Normal)  # not what is derived from them, which scores in its own way
 
 
 class FusedNormal(ThreeStep):
@@ -42,8 +43,7 @@ class FusedNormal(ThreeStep):
             return None
         [(name, leaf)] = emit.leaves.items()
         inside = unwrapped(leaf)
-        normal = isinstance(inside, Gaussian | Normal) and not isinstance(inside, LogNormal)  # of which logs are normal
-        return cls(model, emit, name, inside) if normal else None
+        return cls(model, emit, name, inside) if type(inside) in SERVED else None
 
     def pack(self, chunk: Chunk) -> Chunk:
         """Return the chunk: the kernels read rows as they are."""
