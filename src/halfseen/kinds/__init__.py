@@ -5,6 +5,7 @@
 `gaussian`      numbers, normal within a component
 `poisson`       counts
 `negbin`        counts that vary more than Poisson counts
+`zip`, `zinb`   counts with structural zeros, the others Poisson or negative binomial; `inflated` has what they share
 `binomial`      successes of a number of trials, which its name says: "binomial(10)"
 `text`          words and how often each occurs, or whether it does
 `wording`       numbers and shares in words
@@ -30,6 +31,8 @@ BUILT_IN = {
     "gaussian": "halfseen.kinds.gaussian:GaussianKind",
     "poisson": "halfseen.kinds.poisson:PoissonKind",
     "negbin": "halfseen.kinds.negbin:NegBinKind",
+    "zip": "halfseen.kinds.zip:ZipKind",
+    "zinb": "halfseen.kinds.zinb:ZinbKind",
     "binomial": "halfseen.kinds.binomial:BinomialKind",
     "text": "halfseen.kinds.text:TextKind",
 }

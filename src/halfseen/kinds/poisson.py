@@ -34,6 +34,10 @@ class PoissonKind(Counting):
         mean = summary["mean"]
         return Poisson(build.n_components, np.where(mean > 0, mean, 1.0), build.pseudo_rows)
 
+    def chance_of_zero(self, values: Mapping[str, Floats]) -> Floats:
+        """p(0) = exp(-rate)."""
+        return np.exp(-values["rate"])
+
     def density(self, column: Column, value: Any, parameters: Mapping[Any, float], who: str) -> str:
         """Return Poisson(x; rate)."""
         return f"Poisson({column.name} = {value}; rate {figure(parameters['rate'])})"
