@@ -124,6 +124,8 @@ CELLS: dict[str, Callable[[Rng, int], Any]] = {
     "gaussian": numbers,
     "poisson": counts,
     "negbin": counts,
+    "zip": counts,
+    "zinb": counts,
     f"binomial({TOSSES})": successes,
     "categorical": categories,
     "text": texts,
@@ -221,7 +223,7 @@ def prior(rng: Rng, *more: Any) -> Any:
 
 def classes(rng: Rng) -> Trial:
     n = size(rng)
-    every = ("categorical", "gaussian", "poisson", "negbin", f"binomial({TOSSES})", "text")
+    every = ("categorical", "gaussian", "poisson", "negbin", "zip", "zinb", f"binomial({TOSSES})", "text")
     kinds = pick(rng, every, ("categorical",), ("gaussian",))
     X, declared = table(rng, kinds, n)
     options = {**search(rng), **assigned(rng), "prior": prior(rng, "row", "row")}
@@ -314,7 +316,9 @@ def kmeans(rng: Rng) -> Trial:
 
 def hmm(rng: Rng) -> Trial:
     n_sequences = int(rng.integers(1, 5))
-    emission = pick(rng, "gaussian", "gaussian", "poisson", "categorical", "negbin", f"binomial({TOSSES})")
+    emission = pick(
+        rng, "gaussian", "gaussian", "poisson", "categorical", "negbin", "zip", "zinb", f"binomial({TOSSES})"
+    )
     width = int(rng.integers(1, 3))
     lengths = [int(pick(rng, 1, 2, 4, 9, 15)) for _ in range(n_sequences)]
     total = sum(lengths)

@@ -29,6 +29,8 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.estimators.table.emission_builder import Recipe, filled, summarise
 from halfseen.families.hmm.model import HiddenMarkov
 from halfseen.leaves import Categorical, Cells, Floored, Frozen, Gaussian, GaussianParams, NormalParams, Product, Tied
+from halfseen.leaves.inflated import ZeroInflated
+from halfseen.leaves.leaf import map_arrays
 from halfseen.leaves.logit import BLOCK, Logit
 from halfseen.leaves.negbin import NegBin, NegBinParams
 from halfseen.structures.chain import MarkovChain
@@ -117,6 +119,8 @@ def mixtures(
 def frozen_entries(block, leaf, rng):
     """Freeze some cells, means, variances, rates or sizes."""
     inside = leaf.leaf if isinstance(leaf, Floored) else leaf
+    if isinstance(inside, ZeroInflated):
+        return Frozen(leaf, map_arrays(lambda part: rng.random(part.shape) < 0.4, inside.blank()))
     shape = inside.stats_shape if isinstance(inside, Categorical) else inside.stats_shape[1:]
     mask = rng.random((2, *shape)) < 0.4
     pairs = {Gaussian: GaussianParams, NegBin: NegBinParams}
@@ -128,6 +132,13 @@ def clustered(block, leaf, rng):
     if block != "poisson":
         return leaf
     return NegBin(leaf.n_components, leaf.scale, rng.choice([0.3, 2.0, 50.0], len(leaf.scale)), leaf.pseudo)
+
+
+def inflated(block, leaf, rng):
+    """Let some zeros of counts be structural."""
+    if block != "poisson":
+        return leaf
+    return ZeroInflated(leaf, rng.choice([0.1, 0.5, 0.9], len(leaf.scale)), leaf.pseudo)
 
 
 def and_then(*wraps):
@@ -292,6 +303,25 @@ MODELS = [
     ),
     Entry("negative binomial, tied", mixtures("p", wrap=and_then(clustered, tied_components)), exchangeable=False),
     Entry("negative binomial, floored", mixtures("p", wrap=and_then(clustered, floored))),
+    Entry("zero-inflated Poisson", mixtures("p", wrap=inflated)),
+    Entry("zero-inflated Poisson and others, one pseudo-row", mixtures("cgp", "row", wrap=inflated)),
+    Entry("zero-inflated Poisson, labels, add one", mixtures("p", 1.0, labels=True, wrap=inflated)),
+    Entry(
+        "zero-inflated Poisson, frozen entries",
+        mixtures("p", wrap=and_then(inflated, frozen_entries)),
+        exchangeable=False,
+    ),
+    Entry(
+        "zero-inflated Poisson, tied, floored",
+        mixtures("p", wrap=and_then(inflated, tied_components, floored)),
+        exchangeable=False,
+    ),
+    Entry("zero-inflated negative binomial", mixtures("p", wrap=and_then(clustered, inflated))),
+    Entry(
+        "zero-inflated negative binomial, fractions",
+        mixtures("p", "row", weights=FRACTIONS, wrap=and_then(clustered, inflated)),
+        whole=False,
+    ),
     Entry("binomial", mixtures("b")),
     Entry("binomial and others, one pseudo-row", mixtures("cgb", "row")),
     Entry("binomial, labels, add one", mixtures("b", 1.0, labels=True)),

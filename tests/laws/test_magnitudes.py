@@ -66,7 +66,9 @@ SIZES = [1.0, 1e3, 1e6, 1e9, 1e12, 1e14, 1e15]
 @pytest.mark.parametrize("prior", ["row", None, 1000.0], ids=str)
 @pytest.mark.parametrize("shape", ["spread", "close"])
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("kind", ["poisson", "negbin"])
+@pytest.mark.parametrize(
+    "kind", ["poisson", "negbin", *(pytest.param(kind, marks=pytest.mark.thorough) for kind in ("zip", "zinb"))]
+)
 def test_counts_of_a_table(kind, size, shape, prior, tmp_path):
     X = counts(size, shape, np.random.default_rng(0))
     model = hs.LatentClass(2, columns={"x0": kind, "x1": kind}, prior=prior, **EM).fit(X)
@@ -126,7 +128,9 @@ def test_counts_of_a_sequence(size, shape, assign, tmp_path):
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("kind", ["poisson", pytest.param("negbin", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize(
+    "kind", ["poisson", *(pytest.param(kind, marks=pytest.mark.thorough) for kind in ("negbin", "zip"))]
+)
 def test_counts_of_labelled_rows(kind, size, tmp_path):
     rng = np.random.default_rng(2)
     model = hs.NaiveBayes(columns={"x0": kind, "x1": kind}).fit(counts(size, "close", rng), rng.integers(0, 2, 60))

@@ -16,6 +16,7 @@ from halfseen.engine.loop.squarem import Squarem
 from halfseen.engine.loop.stopping import gain
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.leaves import Binomial, Categorical, Cells, Gaussian, GaussianParams, Poisson, Product
+from halfseen.leaves.inflated import InflatedParams, ZeroInflated
 from halfseen.leaves.negbin import NegBin, NegBinParams
 from halfseen.structures.independent import Independent
 from tests.laws.models import inner_mixture
@@ -27,6 +28,7 @@ NEAR = {
     "poisson": 0.1,
     "binomial": 0.03,
     "negative binomial": 0.4,
+    "zero-inflated Poisson": 0.15,
     "mixed": 0.2,
     "a mixture inside": 0.3,
 }
@@ -42,6 +44,10 @@ LEAVES = {
     "gaussian": (Gaussian(2, np.zeros(2), np.ones(2)), NORMAL),
     "poisson": (Poisson(2, np.full(3, 3.0)), RATES),
     "binomial": (Binomial(2, 9, np.full(3, 0.5)), CHANCES),
+    "zero-inflated Poisson": (
+        ZeroInflated(Poisson(2, np.full(3, 3.0)), np.full(3, 0.3)),
+        InflatedParams(np.array([[0.5, 0.2, 0.3], [0.2, 0.6, 0.4]]), np.array([[1.0, 6.0, 3.0], [5.0, 1.0, 0.5]])),
+    ),
     "negative binomial": (NegBin(2, np.full(3, 3.0), np.full(3, 10.0)), CLUSTERED),
 }
 
@@ -69,6 +75,7 @@ CASES = {
     "poisson": two_classes("poisson"),
     "binomial": two_classes("binomial"),
     "negative binomial": two_classes("negative binomial"),
+    "zero-inflated Poisson": two_classes("zero-inflated Poisson"),
     "mixed": two_classes("categorical", "gaussian", "poisson"),
     "a mixture inside": nested(),
 }
