@@ -12,10 +12,10 @@ from halfseen.data.columns import Block, Column
 from halfseen.export.formula import Formula, Language
 from halfseen.kinds import by_numbers
 from halfseen.kinds.arithmetic import figure
-from halfseen.kinds.counting import Counting
-from halfseen.kinds.records import Build, ColumnProfile, Estimate, Figures, MStep
+from halfseen.kinds.counting import NEAR, Counting, Zeros
+from halfseen.kinds.records import Build, ColumnProfile, Estimate, Figures, Fitted, MStep
 from halfseen.kinds.wording import number, percent
-from halfseen.leaves.inflated import SLIGHT, ZeroInflated, moment_share
+from halfseen.leaves.inflated import ZeroInflated, moment_share
 from halfseen.leaves.leaf import Floats, Leaf, arrays
 
 
@@ -56,7 +56,7 @@ class Inflated(Counting):
     # ---- what a component looks like -----------------------------------------------------------------------------
 
     def whole(self, values: Mapping[str, Floats], weights: Floats, mean: float, var: float) -> Floats:
-        """zero = sum_k weights[k] zero[k], and the parameters of counts that have, with it, the moments of the whole."""
+        """zero = sum_k weights[k] zero[k], and the parameters of counts with which the whole has its moments."""
         zero = float(np.clip(weights @ values["zero"], 0.0, 1.0))
         left = max(1 - zero, 1e-300)
         inner = mean / left
@@ -76,22 +76,17 @@ class Inflated(Counting):
         zero, zeros = percent(column.values[0, k]), percent(column.overall[0])
         return f"{own} on average, structural zeros {zero}", f"{whole}, {zeros}"
 
-    def notes(self, block: Block, summary: Figures, params: Any) -> Iterator[str]:
-        """Name the columns without more zeros than the counts inside have."""
-        for column, values in zip(block.columns, self.named(block, params), strict=True):
+    def misfits(self, fitted: Fitted, cells: Any, weight: Floats) -> Iterator[str]:
+        """Name the columns without more zeros than the counts inside have: the share has nothing to describe."""
+        for d, values in enumerate(self.named(fitted.block, fitted.params)):
             plain = self.counts.chance_of_zero(self.inside(values))
-            none = (values["zero"] <= SLIGHT * plain) & (plain < 1)
-            if none.any():
-                where = "" if none.all() else f" in component {', '.join(map(str, np.flatnonzero(none)))}"
+            zeros = Zeros.of(cells[:, d], weight, float(fitted.weights @ plain))
+            if zeros.apart < NEAR:
+                name = fitted.block.columns[d].name
                 yield (
-                    f"column {column.name!r}: no zero inflation{where}: the share of structural zeros is at 0, the end "
-                    f"of its range; columns={{{column.name!r}: {self.counts.name!r}}} needs no such share"
+                    f"column {name!r}: no zero inflation found: {zeros} of {self.counts.name} counts alone; "
+                    f"columns={{{name!r}: {self.counts.name!r}}} needs no share of structural zeros"
                 )
-        yield from self.further_notes(block, params)
-
-    def further_notes(self, block: Block, params: Any) -> Iterator[str]:
-        """Yield what is to be said of the counts inside."""
-        return iter(())
 
     # ---- number by number, and in other languages ----------------------------------------------------------------
 

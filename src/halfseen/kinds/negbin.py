@@ -22,6 +22,7 @@ class NegBinKind(Counting):
     """Counts with a mean and a size."""
 
     name = "negbin"
+    with_zeros = "zinb"
     parameters = {"mean": NOT_NEGATIVE, "size": POSITIVE}  # noqa: RUF012
     statistics = ("mass", "events", "shared events")
 

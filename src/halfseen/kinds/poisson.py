@@ -26,6 +26,7 @@ class PoissonKind(Counting):
     """Counts with a rate."""
 
     name = "poisson"
+    with_zeros = "zip"
     parameters = {"rate": NOT_NEGATIVE}  # noqa: RUF012
     statistics = ("mass", "events")
 

@@ -10,7 +10,7 @@ import numpy as np
 from halfseen.data.columns import Block
 from halfseen.kinds.inflated import Inflated
 from halfseen.kinds.negbin import NegBinKind
-from halfseen.kinds.records import NOT_NEGATIVE, POSITIVE, SHARE
+from halfseen.kinds.records import NOT_NEGATIVE, POSITIVE, SHARE, Figures
 from halfseen.leaves.leaf import Floats
 from halfseen.leaves.negbin import equidispersed
 
@@ -29,7 +29,7 @@ class ZinbKind(Inflated):
         left = np.maximum(1 - zero, 1e-300)
         return (var - mean**2 * (zero / left)) / left
 
-    def further_notes(self, block: Block, params: Any) -> Iterator[str]:
+    def notes(self, block: Block, summary: Figures, params: Any) -> Iterator[str]:
         """Name the columns whose counts, without the structural zeros, vary no more than Poisson counts."""
         for column, alike in zip(block.columns, equidispersed(params.counts).T, strict=True):
             if alike.any():

@@ -5,8 +5,8 @@ With a share `zero` of structural zeros, and an inner leaf of counts with densit
     flag ~ Bernoulli(zero),   x = 0 if flag else x ~ f;   p(0) = zero + (1 - zero) f(0),   p(x) = (1 - zero) f(x)
 
 A zero does not say which of the two it is: the flag is latent in it, and in no other count. Completed by flags the
-statistics fall apart into those of the share and those of the inner leaf, which is used as it is: a zero reaches it with
-the probability that it is no structural one. They have the shape (2 + P, K, D): mass, structural zeros, and the P
+statistics fall apart into those of the share and those of the inner leaf, which is used as it is: it counts a zero with
+the probability that the zero is not structural. They have the shape (2 + P, K, D): mass, structural zeros, and the P
 statistics of the inner leaf, the first of which is its mass,
 
     stats[:2, k, d] = sum_n usage[n, k] seen[n, d] (1, [x[n, d] = 0] flag[k, d]),
@@ -23,11 +23,10 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv, expit, logit, xlog1py, xlogy
 
 from halfseen.assign import SOFT, Assign
-from halfseen.leaves.leaf import NO_MASS, ROUNDING, Floats, Latent, Leaf, Params, Stats, frozen, map_arrays
-from halfseen.leaves.limits import FREE, Limits
+from halfseen.leaves.leaf import NO_MASS, ROUNDING, Floats, Latent, Leaf, Stats, frozen, map_arrays
+from halfseen.leaves.limits import FREE, Limits, Params
 
 LEAST_SHARE, MOST_SHARE = 0.05, 0.9  # of structural zeros to start from: from 0 and 1 EM does not move
-SLIGHT = 1e-3  # structural zeros for each other zero: fewer are none
 LEAP = 0.01  # of the way to 0 or 1 that an extrapolation beyond it leaves
 MOST_DRAWS = 1 << 40  # of flags; beyond, each draw counts for more
 HALF = -np.log(2.0)  # log-probability from which 1 - p has more digits than p
