@@ -311,6 +311,17 @@ def test_the_whole_table_has_its_own_moments():
     assert left * (within + whole["zero"] * whole["mean"] ** 2) == pytest.approx(drawn.var(), rel=0.03)
 
 
+@pytest.mark.parametrize("kind", ["zip", "zinb"])
+def test_large_counts_are_exported_with_their_share(kind):
+    """Small counts are a table in SQL, large ones a formula."""
+    duckdb = pytest.importorskip("duckdb")
+    rng = np.random.default_rng(2)
+    counted = pd.DataFrame({"v": np.where(rng.random(300) < 0.4, 0, rng.negative_binomial(5, 0.01, 300)).astype(float)})
+    model = hs.LatentClass(1, columns={"v": kind}, random_state=0).fit(counted)
+    scored = duckdb.sql(hs.to_sql(model, "counted")).fetchnumpy()
+    np.testing.assert_allclose(scored["loglik"], model.score_samples(counted), rtol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
