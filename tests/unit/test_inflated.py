@@ -9,6 +9,7 @@ from scipy.stats import beta, nbinom, poisson
 import halfseen as hs
 from halfseen.assign import SOFT, Assign
 from halfseen.errors import ParameterError
+from halfseen.kinds.counting import Zeros
 from halfseen.leaves import Frozen, Poisson
 from halfseen.leaves.inflated import LEAP, LEAST_SHARE, InflatedParams, ZeroInflated, moment_share
 from halfseen.leaves.negbin import NegBin, NegBinParams
@@ -297,6 +298,12 @@ def test_more_zeros_than_fitted_suggest_a_share_of_structural_ones(kind, better)
     assert any("'x0' has more zeros" in event for event in labelled.events_)
     chain = hs.HMM(1, kind, random_state=0).fit(x)
     assert any("'x0' has more zeros" in event for event in chain.events_)
+
+
+def test_zeros_that_are_certain_are_as_many_as_expected_whatever_their_weight():
+    """A mass over a variance of 0 would be infinite, and no distance times it no number."""
+    assert Zeros.of(np.zeros(3), np.full(3, 1e300), 1.0).apart == 0
+    assert Zeros.of(np.ones(3), np.full(3, 1e300), 0.0).apart == 0
 
 
 def test_the_whole_table_has_its_own_moments():

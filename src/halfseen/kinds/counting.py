@@ -43,7 +43,7 @@ class Zeros(NamedTuple):
         mass = float(weight[~np.isnan(cells)].sum())
         seen = float(weight[cells == 0].sum()) / mass if mass > 0 else expected
         spread = max(expected * (1 - expected), 1e-300)
-        return cls(seen, expected, float((seen - expected) * np.sqrt(mass / spread)))
+        return cls(seen, expected, float((seen - expected) * np.sqrt(mass) / np.sqrt(spread)))
 
     def __str__(self) -> str:
         return f"{small_percent(self.seen)} of its cells are 0, and {small_percent(self.expected)} are expected"
