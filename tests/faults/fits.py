@@ -151,6 +151,8 @@ CELLS: dict[str, Callable[[Rng, int], Any]] = {
     "gamma": positive,
     "exponential": positive,
     "beta": shares,
+    "zip": counts,
+    "zinb": counts,
     f"binomial({TOSSES})": successes,
     "categorical": categories,
     "text": texts,
@@ -252,7 +254,18 @@ def prior(rng: Rng, *more: Any) -> Any:
 def classes(rng: Rng) -> Trial:
     n = size(rng)
     coarse = pick(rng, *COARSE)
-    every = ("categorical", "gaussian", "poisson", "negbin", f"binomial({TOSSES})", coarse, "text", *POSITIVE)
+    every = (
+        "categorical",
+        "gaussian",
+        "poisson",
+        "negbin",
+        "zip",
+        "zinb",
+        f"binomial({TOSSES})",
+        coarse,
+        "text",
+        *POSITIVE,
+    )
     kinds = pick(rng, every, ("categorical",), ("gaussian",))
     X, declared = table(rng, kinds, n)
     options = {**search(rng), **assigned(rng), "prior": prior(rng, "row", "row")}
@@ -345,7 +358,10 @@ def kmeans(rng: Rng) -> Trial:
 
 def hmm(rng: Rng) -> Trial:
     n_sequences = int(rng.integers(1, 5))
-    emission = pick(rng, "gaussian", "gaussian", "poisson", "categorical", "negbin", f"binomial({TOSSES})", COARSE[0])
+    emission = pick(
+        rng,
+        *("gaussian", "gaussian", "poisson", "categorical", "negbin", "zip", "zinb", f"binomial({TOSSES})", COARSE[0]),
+    )
     width = int(rng.integers(1, 3))
     lengths = [int(pick(rng, 1, 2, 4, 9, 15)) for _ in range(n_sequences)]
     total = sum(lengths)

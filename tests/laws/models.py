@@ -33,6 +33,8 @@ from halfseen.leaves.beta import Beta, BetaParams
 from halfseen.leaves.coarse import Bands, Coarse, Grid
 from halfseen.leaves.coarse import Limits as Detection
 from halfseen.leaves.gamma import Exponential, Gamma, GammaParams
+from halfseen.leaves.inflated import ZeroInflated
+from halfseen.leaves.leaf import map_arrays
 from halfseen.leaves.logit import BLOCK, Logit
 from halfseen.leaves.lognormal import LogNormal
 from halfseen.leaves.negbin import NegBin, NegBinParams
@@ -122,6 +124,8 @@ def mixtures(
 def frozen_entries(block, leaf, rng):
     """Freeze some cells, means, variances, rates or sizes."""
     inside = leaf.leaf if isinstance(leaf, Floored) else leaf
+    if isinstance(inside, ZeroInflated):
+        return Frozen(leaf, map_arrays(lambda part: rng.random(part.shape) < 0.4, inside.blank()))
     shape = inside.stats_shape if isinstance(inside, Categorical) else inside.stats_shape[1:]
     mask = rng.random((2, *shape)) < 0.4
     pairs = {Gaussian: GaussianParams, NegBin: NegBinParams, Coarse: GaussianParams}
@@ -144,6 +148,13 @@ def coarse(block, leaf, rng):
         return replace(leaf, leaf=coarse(block, leaf.leaf, rng))
     how = (Grid(0.25), Bands((-1.0, 0.1, 2.0)), Detection(-1.0, 2.0), Detection(0.5))[rng.integers(4)]
     return Coarse(leaf.n_components, leaf.centre, leaf.scale, leaf.pseudo, leaf.least, how)
+
+
+def inflated(block, leaf, rng):
+    """Let some zeros of counts be structural."""
+    if block != "poisson":
+        return leaf
+    return ZeroInflated(leaf, rng.choice([0.1, 0.5, 0.9], len(leaf.scale)), leaf.pseudo)
 
 
 def and_then(*wraps):
@@ -308,6 +319,18 @@ MODELS = [
     ),
     Entry("negative binomial, tied", mixtures("p", wrap=and_then(clustered, tied_components)), exchangeable=False),
     Entry("negative binomial, floored", mixtures("p", wrap=and_then(clustered, floored))),
+    Entry("zero-inflated Poisson and others, one pseudo-row", mixtures("cgp", "row", wrap=inflated)),
+    Entry(
+        "zero-inflated Poisson, frozen entries",
+        mixtures("p", wrap=and_then(inflated, frozen_entries)),
+        exchangeable=False,
+    ),
+    Entry(
+        "zero-inflated Poisson, labels, tied, floored",
+        mixtures("p", 1.0, labels=True, wrap=and_then(inflated, tied_components, floored)),
+        exchangeable=False,
+    ),
+    Entry("zero-inflated negative binomial", mixtures("p", wrap=and_then(clustered, inflated))),
     Entry("binomial", mixtures("b")),
     Entry("binomial and others, one pseudo-row", mixtures("cgb", "row")),
     Entry("binomial, labels, add one", mixtures("b", 1.0, labels=True)),

@@ -10,6 +10,7 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.leaves import Bernoulli, Binomial, Categorical, Gaussian, Multinomial, Normal, Poisson, Product
 from halfseen.leaves.coarse import Coarse
 from halfseen.leaves.gamma import Gamma
+from halfseen.leaves.inflated import ZeroInflated
 from halfseen.leaves.lognormal import LogNormal
 from halfseen.leaves.negbin import NegBin
 from halfseen.leaves.wrappers import Wrapped
@@ -39,6 +40,10 @@ def check(leaf, stats, params, data, weight):
             close(counts, [weight[codes == v].sum() for v in range(len(counts))])
     elif isinstance(leaf, Normal):
         check_normal(leaf, stats, params, data, weight)
+    elif isinstance(leaf, ZeroInflated):
+        close(stats[0].sum(axis=0), weight @ ~np.isnan(data))
+        close(stats[1] + stats[2], stats[0])
+        close(stats[3].sum(axis=0), weight @ np.nan_to_num(data))
     else:
         seen = ~np.isnan(data)
         close(stats[0].sum(axis=0), weight @ seen)

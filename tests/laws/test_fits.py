@@ -29,7 +29,8 @@ from halfseen.leaves import (
 )
 from halfseen.leaves.beta import Beta, BetaParams
 from halfseen.leaves.gamma import Gamma, GammaParams
-from halfseen.leaves.leaf import arrays
+from halfseen.leaves.inflated import InflatedParams, ZeroInflated
+from halfseen.leaves.leaf import arrays, rebuild
 from halfseen.leaves.negbin import LEAST_SIZE, NegBin, NegBinParams
 from halfseen.leaves.per_column import PerColumn
 from halfseen.leaves.wrappers import unwrapped
@@ -82,6 +83,10 @@ def shares(**constraint):
     return _wrapped(Beta(K, np.array([0.2, 0.7]), np.array([2.0, 9.0])), **constraint)
 
 
+def inflated(inside, **constraint):
+    return _wrapped(ZeroInflated(inside, np.array([0.2, 0.6])), **constraint)
+
+
 def _wrapped(inside, **constraint):
     """Wrap in the order frozen(floored(tied(leaf)))."""
     leaf = inside
@@ -97,6 +102,9 @@ def _wrapped(inside, **constraint):
 SOME_CELLS = np.array([[1, 0, 0, 0, 0, 1], [1, 1, 1, 1, 0, 0], [0, 0, 0, 0, 1, 0]], dtype=bool)
 SOME = np.array([[True, False], [False, False], [True, True]])
 ALL, NONE = np.ones((K, D), dtype=bool), np.zeros((K, D), dtype=bool)
+
+POISSON = Poisson(K, np.array([0.5, 4.0]))
+NEGBIN = NegBin(K, np.array([0.5, 4.0]), np.array([2.0, 0.5]))
 
 PROBLEMS = {
     "table": table(),
@@ -137,6 +145,13 @@ PROBLEMS = {
     "negative binomial, fixed entries, floor": clustered(fixed=NegBinParams(SOME, ~SOME), floor=0.5),
     "negative binomial, high floor": clustered(floor=0.99),
     "negative binomial, tied, floor": clustered(groups=[0, 1, 1], floor=0.5),
+    "zero-inflated Poisson": inflated(POISSON),
+    "zero-inflated Poisson, fixed entries, floor": inflated(POISSON, fixed=InflatedParams(SOME, ~SOME), floor=0.5),
+    "zero-inflated Poisson, tied": inflated(POISSON, groups=[0, 1, 1]),
+    "zero-inflated negative binomial": inflated(NEGBIN),
+    "zero-inflated negative binomial, fixed shares": inflated(
+        NEGBIN, fixed=InflatedParams(ALL, NegBinParams(NONE, SOME))
+    ),
 }
 
 
@@ -144,6 +159,8 @@ def point(problem, u, params):
     """Return the parameters at u, within the constraint."""
     if isinstance(problem.inside, Categorical):
         return _table_at(problem, u, params)
+    if isinstance(problem.inside, ZeroInflated):
+        return _inflated_at(problem, u, params)
     first, second = u.reshape(2, K, D)[:, problem.groups or range(K)]
     if isinstance(problem.inside, Binomial):
         inside = problem.floor * problem.inside.rate + (1 - problem.floor) / (1 + np.exp(-first))
@@ -163,6 +180,15 @@ def point(problem, u, params):
         return NegBinParams(_kept(fixed[0], params.mean, lowest + np.exp(first)), _kept(fixed[1], params.size, size))
     var = lowest + np.exp(second)
     return GaussianParams(_kept(fixed[0], params.mean, 3 * first), _kept(fixed[1], params.var, var))
+
+
+def _inflated_at(problem, u, params):
+    """Shares by the first third of u, the parameters of the leaf inside by the others."""
+    own, rest = np.split(u, [K * D])
+    fixed = problem.fixed or InflatedParams(None, None)
+    zero = _kept(fixed.zero, params.zero, 1 / (1 + np.exp(-own.reshape(K, D)[problem.groups or range(K)])))
+    inside = problem._replace(inside=problem.inside.inner, fixed=fixed.counts)
+    return InflatedParams(zero, point(inside, rest, params.counts))
 
 
 def _kept(fixed, old, new):
@@ -212,7 +238,11 @@ def a_problem(problem, rng):
 
 
 def _size(problem):
-    return K * sum(SIZES) if isinstance(problem.inside, Categorical) else 2 * K * D
+    return (
+        K * sum(SIZES)
+        if isinstance(problem.inside, Categorical)
+        else (2 + isinstance(problem.inside, ZeroInflated)) * K * D
+    )
 
 
 @pytest.mark.thorough
@@ -245,7 +275,7 @@ def test_no_neighbour_beats_maximise(problem, rng):
         other = point(problem, rng.normal(size=_size(problem)), about)
         share = 10.0 ** rng.uniform(-6, 0)  # constraints are convex: a blend of two legal points is legal
         blend = [(1 - share) * one + share * two for one, two in zip(arrays(top), arrays(other), strict=True)]
-        near = type(top)(*blend) if isinstance(top, tuple) else blend[0]
+        near = rebuild(top, np.concatenate([part.ravel() for part in blend]))
         assert problem.leaf.complete(stats, about, near) <= best + NEIGHBOUR * max(1.0, abs(best))
 
 
@@ -277,6 +307,11 @@ def obeys(problem, params, before):
                 assert np.all(members == members[0])
     for group in problem.cells:
         assert np.all(params[:, group] == params[:, group[:1]])
+    if isinstance(problem.inside, ZeroInflated):
+        assert np.all((params.zero >= 0) & (params.zero <= 1))
+        fixed = None if problem.fixed is None else problem.fixed.counts
+        obeys(problem._replace(inside=problem.inside.inner, fixed=fixed), params.counts, before.counts)
+        return
     floored = 0 if isinstance(problem.inside, NegBin) else -1  # means, or variances
     lowest = arrays(params)[floored]
     if isinstance(problem.inside, Categorical):
@@ -322,7 +357,17 @@ def test_a_component_that_only_a_prior_knows_gets_the_variance_of_the_prior(rng)
 
 @pytest.mark.parametrize(
     "name",
-    ["table", "table, floor", "normal", "normal, floor", "poisson", "poisson, floor", "binomial", "negative binomial"],
+    [
+        "table",
+        "table, floor",
+        "normal",
+        "normal, floor",
+        "poisson",
+        "poisson, floor",
+        "binomial",
+        "negative binomial",
+        "zero-inflated Poisson",
+    ],
 )
 @examples(5)
 @given(rng=generators)

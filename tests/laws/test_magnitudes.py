@@ -125,6 +125,17 @@ def test_counts_of_a_sequence(size, shape, assign, tmp_path):
     holds(model, tmp_path, model.score(X, lengths=[30, 30]))
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("size", [min(SIZES), max(SIZES)])
+@pytest.mark.parametrize("kind", ["zip", "zinb"])
+def test_counts_with_structural_zeros(kind, size, tmp_path):
+    rng = np.random.default_rng(3)
+    X = counts(size, "close", rng)
+    X[rng.random(X.shape) < 0.3] = 0.0
+    model = hs.LatentClass(2, columns={"x0": kind, "x1": kind}, **EM).fit(X)
+    holds(model, tmp_path, total(model, X))
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("kind", ["poisson", pytest.param("negbin", marks=pytest.mark.thorough)])
 def test_counts_of_labelled_rows(kind, size, tmp_path):

@@ -19,6 +19,7 @@ from halfseen.leaves import Binomial, Categorical, Cells, Gaussian, GaussianPara
 from halfseen.leaves.beta import Beta, BetaParams
 from halfseen.leaves.coarse import Coarse, Grid
 from halfseen.leaves.gamma import Gamma, GammaParams
+from halfseen.leaves.inflated import InflatedParams, ZeroInflated
 from halfseen.leaves.negbin import NegBin, NegBinParams
 from halfseen.structures.independent import Independent
 from tests.laws.models import inner_mixture
@@ -33,6 +34,7 @@ NEAR = {
     "binomial": 0.03,
     "negative binomial": 0.4,
     "rounded": 0.2,
+    "zero-inflated Poisson": 0.15,
     "mixed": 0.2,
     "a mixture inside": 0.3,
 }
@@ -53,6 +55,10 @@ LEAVES = {
     "gamma": (Gamma(2, np.full(2, 4.0), np.ones(2)), SKEWED),
     "beta": (Beta(2, np.full(2, 0.5), np.full(2, 3.0)), SHARES),
     "binomial": (Binomial(2, 9, np.full(3, 0.5)), CHANCES),
+    "zero-inflated Poisson": (
+        ZeroInflated(Poisson(2, np.full(3, 3.0)), np.full(3, 0.3)),
+        InflatedParams(np.array([[0.5, 0.2, 0.3], [0.2, 0.6, 0.4]]), np.array([[1.0, 6.0, 3.0], [5.0, 1.0, 0.5]])),
+    ),
     "negative binomial": (NegBin(2, np.full(3, 3.0), np.full(3, 10.0)), CLUSTERED),
 }
 
@@ -83,6 +89,7 @@ CASES = {
     "binomial": two_classes("binomial"),
     "negative binomial": two_classes("negative binomial"),
     "rounded": two_classes("rounded"),
+    "zero-inflated Poisson": two_classes("zero-inflated Poisson"),
     "mixed": two_classes("categorical", "gaussian", "poisson"),
     "a mixture inside": nested(),
 }

@@ -98,6 +98,7 @@ def net(X, **how):
 POSITIVE = {"size": "gamma", "price": "lognormal", "wait": "exponential", "share": "beta"}
 ROUNDED = {"visits": "rounded", "bytes": "rounded(10, 100, 1000)", "heads": "rounded(1)"}
 COUNTS = {"visits": "poisson", "bytes": "negbin", "heads": "binomial(9)"}
+INFLATED = {"visits": "zip", "bytes": "zinb", "heads": "zip"}
 POISSON = {"visits": "poisson", "bytes": "poisson", "heads": "binomial(9)"}
 TABLES = {
     "LatentClass": (votes, classes()),
@@ -107,6 +108,7 @@ TABLES = {
     "LatentClass, counts": (counts, classes(COUNTS)),
     "LatentClass, positive numbers": (positive, classes(POSITIVE)),
     "LatentClass, rounded numbers": (counts, classes(ROUNDED)),
+    "LatentClass, counts with structural zeros": (counts, classes(INFLATED)),
     "GaussianMixture, full": (numbers, mixture()),
     "GaussianMixture, diag": (numbers, mixture(covariance_type="diag")),
     "GaussianMixture, tied, hard": (numbers, mixture(covariance_type="tied", assign="hard")),

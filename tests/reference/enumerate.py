@@ -26,6 +26,7 @@ from halfseen.engine.tables.mixture import Mixture
 from halfseen.leaves import Bernoulli, Binomial, Categorical, Gaussian, Multinomial, Normal, Poisson, Product
 from halfseen.leaves.beta import Beta
 from halfseen.leaves.coarse import Coarse
+from halfseen.leaves.inflated import ZeroInflated
 from halfseen.leaves.logit import BLOCK, Logit
 from halfseen.leaves.lognormal import LogNormal
 from halfseen.leaves.negbin import NegBin
@@ -73,6 +74,8 @@ def in_component(leaf, params, k, row):
         return [Completion((), *_successes(leaf, params, k, row))]
     if isinstance(leaf, NegBin):
         return [Completion((), *_clustered(leaf, params, k, row))]
+    if isinstance(leaf, ZeroInflated):
+        return [Completion((), *_inflated(leaf, params, k, row))]
     if isinstance(leaf, Product):
         return _product(leaf, params, k, row)
     return _mixture(leaf, params, k, row)
@@ -204,6 +207,24 @@ def _clustered(leaf, params, k, row):
             joined = (before / (size + before)).sum()
             constant = np.log1p(before / size).sum() - gammaln(x + 1) + joined * np.log(size)
             sums[:, k, d] += 1, x, joined, constant, x - joined
+    return float(total), sums.ravel()
+
+
+def _inflated(leaf, params, k, row):
+    """A count that is no structural zero comes from the leaf inside; a zero may be either."""
+    total, sums = 0.0, np.zeros(leaf.stats_shape)
+    for d, x in enumerate(row):
+        if np.isnan(x):
+            continue
+        lone, zero = np.full(len(row), np.nan), params.zero[k, d]
+        lone[d] = x
+        [plain] = in_component(leaf.inner, params.counts, k, lone)
+        flags = np.array([log(1 - zero) + plain.log_joint, log(zero) if x == 0 else -np.inf])
+        either = logsumexp(flags)
+        ordinary, structural = np.exp(flags - either)
+        total += either
+        sums[:2, k, d] += 1, structural
+        sums[2:] += ordinary * plain.stats.reshape(leaf.inner.stats_shape)
     return float(total), sums.ravel()
 
 

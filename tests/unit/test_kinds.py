@@ -142,6 +142,8 @@ VALUES = {
     "gaussian": RNG.normal(4.0 * GROUP, 1.0),
     "poisson": RNG.poisson(1 + 6 * GROUP).astype(float),
     "negbin": RNG.negative_binomial(3, 3 / (4 + 6 * GROUP)).astype(float),
+    "zip": np.where(RNG.random(60) < 0.3, 0, RNG.poisson(2 + 6 * GROUP)).astype(float),
+    "zinb": np.where(RNG.random(60) < 0.3, 0, RNG.negative_binomial(3, 3 / (5 + 8 * GROUP))).astype(float),
     "binomial(10)": RNG.binomial(10, 0.2 + 0.5 * GROUP).astype(float),
     "gamma": RNG.gamma(2.0, 1 + 9 * GROUP),
     "exponential": RNG.exponential(1 + 19 * GROUP),
@@ -157,6 +159,8 @@ PARAMETERS = {
     "gaussian": {"mean": [0, 4], "sd": [1, 1]},
     "poisson": {"rate": [1, 7]},
     "negbin": {"mean": [1, 7], "size": [3, 3]},
+    "zip": {"zero": [0.4, 0.1], "rate": [2, 8]},
+    "zinb": {"zero": [0.4, 0.1], "mean": [2, 10], "size": [3, 3]},
     "binomial(10)": {"p": [0.2, 0.7]},
     "gamma": {"mean": [2, 20], "shape": [2, 2]},
     "exponential": {"mean": [1, 20]},
@@ -545,7 +549,7 @@ def test_a_classifier_takes_every_kind(kind):
         with pytest.raises(ParameterError, match="partial_fit: a column is of a kind"):
             hs.NaiveBayes(columns={"v": kind}).partial_fit(X, LABELS)
         return
-    if kind in ("negbin", "rounded(1)", "censored(0.5, 5)"):  # whose statistics depend on the parameters
+    if kind in ("negbin", "zip", "zinb", "rounded(1)", "censored(0.5, 5)"):  # whose statistics depend on the parameters
         with pytest.raises(ParameterError, match="latent values in the columns v"):
             hs.NaiveBayes(columns={"v": kind}).partial_fit(X, LABELS)
         return

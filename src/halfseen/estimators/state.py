@@ -218,7 +218,8 @@ def _rebuilt(name: str, blank: Params, tensors: Mapping[str, Floats]) -> Params:
     if isinstance(blank, Mapping):
         return {part: _rebuilt(f"{name}/{part}", value, tensors) for part, value in blank.items()}
     if isinstance(blank, tuple):
-        return type(blank)(*(tensors[f"{name}/{part}"] for part in blank._fields))  # type: ignore[attr-defined]
+        named = zip(blank._fields, blank, strict=True)  # type: ignore[attr-defined]
+        return type(blank)(*(_rebuilt(f"{name}/{part}", value, tensors) for part, value in named))
     return frozen(tensors[name])
 
 

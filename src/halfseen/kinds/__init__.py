@@ -9,6 +9,7 @@
 `gamma`         numbers above 0 with a mean and a shape
 `exponential`   numbers above 0 with a mean: a gamma of shape 1
 `beta`          shares strictly between 0 and 1
+`zip`, `zinb`   counts with structural zeros, the others Poisson or negative binomial; `inflated` has what they share
 `binomial`      successes of a number of trials, which its name says: "binomial(10)"
 `text`          words and how often each occurs, or whether it does
 `resolved`      what kinds of numbers with a resolution share
@@ -41,6 +42,8 @@ BUILT_IN = {
     "gamma": "halfseen.kinds.gamma:GammaKind",
     "exponential": "halfseen.kinds.exponential:ExponentialKind",
     "beta": "halfseen.kinds.beta:BetaKind",
+    "zip": "halfseen.kinds.zip:ZipKind",
+    "zinb": "halfseen.kinds.zinb:ZinbKind",
     "binomial": "halfseen.kinds.binomial:BinomialKind",
     "text": "halfseen.kinds.text:TextKind",
     "rounded": "halfseen.kinds.rounded:RoundedKind",

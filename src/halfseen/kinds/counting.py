@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,34 @@ from halfseen.kinds.records import (
     Fitted,
     Mask,
 )
+from halfseen.kinds.wording import small_percent
 from halfseen.leaves.leaf import Floats
+
+FAR = 5.0  # standard deviations from which zeros are too many
+MORE = 1.25  # and times as many as expected
+NEAR = 2.0  # standard deviations within which zeros are as many as expected
+
+
+class Zeros(NamedTuple):
+    """Zeros of a column: their share of its cells, the share that is expected, and how far apart these are.
+
+    `apart` is (zeros - n expected) / sqrt(n expected (1 - expected)) of n cells.
+    """
+
+    seen: float
+    expected: float
+    apart: float
+
+    @classmethod
+    def of(cls, cells: Floats, weight: Floats, expected: float) -> Zeros:
+        """Return those of the cells of a column, (n,)."""
+        mass = float(weight[~np.isnan(cells)].sum())
+        seen = float(weight[cells == 0].sum()) / mass if mass > 0 else expected
+        spread = max(expected * (1 - expected), 1e-300)
+        return cls(seen, expected, float((seen - expected) * np.sqrt(mass) / np.sqrt(spread)))
+
+    def __str__(self) -> str:
+        return f"{small_percent(self.seen)} of its cells are 0, and {small_percent(self.expected)} are expected"
 
 
 class Counting(Kind):
@@ -30,10 +57,28 @@ class Counting(Kind):
     """
 
     domain = "a whole number from 0"
+    with_zeros: ClassVar[str] = ""  # the kind of the same counts with structural zeros
 
     def legal(self, values: Floats) -> Mask:
         """Which numbers are counts."""
         return (values >= 0) & is_whole(values)
+
+    def chance_of_zero(self, values: Mapping[str, Floats]) -> Floats:
+        """Return p(0) given the parameters of a column, (K,)."""
+        raise NotImplementedError(f"the kind {self.name} does not implement `chance_of_zero`.")
+
+    def misfits(self, fitted: Fitted, cells: Any, weight: Floats) -> Iterator[str]:
+        """Name the columns with far more zeros than their parameters give them."""
+        if not self.with_zeros:
+            return
+        for d, values in enumerate(self.named(fitted.block, fitted.params)):
+            zeros = Zeros.of(cells[:, d], weight, float(fitted.weights @ self.chance_of_zero(values)))
+            if zeros.apart > FAR and zeros.seen > MORE * zeros.expected:
+                name = fitted.block.columns[d].name
+                yield (
+                    f"column {name!r} has more zeros than {self.name} counts: {zeros}; "
+                    f"columns={{{name!r}: {self.with_zeros!r}}} may fit better"
+                )
 
     def decode(self, column: Column, cells: NDArray[Any]) -> list[Any]:
         """Return counts as ints; an expected count between two stays a float."""

@@ -30,6 +30,7 @@ summary_from          the summary read off statistics: then `NaiveBayes.partial_
 scanned, seen, scan_figures, joined   what of the summary must be read off the cells, and how it adds
 notes                 what a fit records about its columns in `events_`
 doubts                likewise, from the cells: suspected codes for missing values, another kind that may fit better
+misfits               likewise, from the cells and the fitted parameters: what the kind cannot describe in them
 few_values            columns that hold so few distinct values that they may be categories
 degenerate            components that rest on next to nothing
 to_record, from_record   what a model file holds of a column, if it has more than a name
@@ -312,6 +313,10 @@ class Kind(ABC):
             codes = suspected_codes(np.asarray(cells[:, d]), weight)
             if codes:
                 yield codes_note(block.columns[d].name, codes)
+
+    def misfits(self, fitted: Fitted, cells: Any, weight: Floats) -> Iterator[str]:
+        """Yield what in cells of a block, (n, D), its fitted parameters do not describe, and which kind may."""
+        return iter(())
 
     def few_values(self, block: Block, summary: Figures) -> dict[str, int]:
         """Return the columns with so few distinct values that they may be categories, and how many values."""

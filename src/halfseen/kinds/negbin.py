@@ -22,6 +22,7 @@ class NegBinKind(Counting):
     """Counts with a mean and a size."""
 
     name = "negbin"
+    with_zeros = "zinb"
     parameters = {"mean": NOT_NEGATIVE, "size": POSITIVE}  # noqa: RUF012
     statistics = ("mass", "events", "shared events")
 
@@ -34,6 +35,10 @@ class NegBinKind(Counting):
         """var = mean + mean^2 / size."""
         mean, size = parameters["mean"], parameters["size"]
         return mean, mean + mean**2 / size
+
+    def chance_of_zero(self, values: Mapping[str, Floats]) -> Floats:
+        """p(0) = (1 + mean / size)^-size."""
+        return np.exp(-values["size"] * np.log1p(values["mean"] / values["size"]))
 
     def density(self, column: Column, value: Any, parameters: Mapping[Any, float], who: str) -> str:
         """Return NegBin(x; mean, size)."""

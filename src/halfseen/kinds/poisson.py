@@ -26,6 +26,7 @@ class PoissonKind(Counting):
     """Counts with a rate."""
 
     name = "poisson"
+    with_zeros = "zip"
     parameters = {"rate": NOT_NEGATIVE}  # noqa: RUF012
     statistics = ("mass", "events")
 
@@ -33,6 +34,10 @@ class PoissonKind(Counting):
         """Return the leaf; a column of zeros has no unit of its own."""
         mean = summary["mean"]
         return Poisson(build.n_components, np.where(mean > 0, mean, 1.0), build.pseudo_rows)
+
+    def chance_of_zero(self, values: Mapping[str, Floats]) -> Floats:
+        """p(0) = exp(-rate)."""
+        return np.exp(-values["rate"])
 
     def density(self, column: Column, value: Any, parameters: Mapping[Any, float], who: str) -> str:
         """Return Poisson(x; rate)."""

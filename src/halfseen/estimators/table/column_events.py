@@ -92,6 +92,16 @@ def column_doubts(table: Sampled, declared: Iterable[str | int] | None) -> list[
     ]
 
 
+def misfit_notes(table: Sampled, blocks: Iterable[Fitted]) -> list[str]:
+    """Return what in the cells of a table the fitted parameters do not describe, and which kind may."""
+    part = table.sample(MOST)
+    return [
+        note
+        for fitted in blocks
+        for note in fitted.block.kind.misfits(fitted, part.blocks[fitted.block.name], part.weight)
+    ]
+
+
 def number_doubts(names: Iterable[str], values: Floats, weight: Floats) -> list[str]:
     """Return the same of a matrix of numbers, (N, D)."""
     schema = Schema.of(Column(name, "gaussian") for name in names)

@@ -20,7 +20,7 @@ from halfseen.kinds.kind import Kind
 from halfseen.kinds.records import Build, Figures, Floor, Prior
 from halfseen.leaves import Cells, Frozen, Leaf, Logit, Portions, Product, Tied
 from halfseen.leaves.categorical import read_table
-from halfseen.leaves.leaf import Floats, Stats, frozen
+from halfseen.leaves.leaf import Floats, Stats, frozen, map_arrays
 from halfseen.leaves.limits import Params
 from halfseen.leaves.wrappers import unwrapped
 from halfseen.registry import kinds
@@ -266,8 +266,8 @@ def where(schema: Schema, name: str) -> tuple[Block, int]:
 
 
 def _writable(block: Params) -> Params:
-    return type(block)(*map(np.array, block)) if isinstance(block, tuple) else np.array(block)
+    return map_arrays(np.array, block)
 
 
 def _frozen_block(block: Params) -> Params:
-    return type(block)(*map(frozen, block)) if isinstance(block, tuple) else frozen(block)
+    return map_arrays(frozen, block)

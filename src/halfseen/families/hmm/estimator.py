@@ -18,7 +18,7 @@ from halfseen.estimators import convergence, options, selection
 from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import Origin
 from halfseen.estimators.table import covariance_types, emission_builder, numeric_schema
-from halfseen.estimators.table.column_events import check_seen
+from halfseen.estimators.table.column_events import check_seen, misfit_notes
 from halfseen.estimators.table.state import fingerprint
 from halfseen.families.hmm.fit import PRIORS, FittedHMM, HMMFit
 from halfseen.families.hmm.panel import RawSequences
@@ -252,13 +252,17 @@ class HMM(HMMFit):
             sizes = sizes[: raw.n_steps]
         seed = lasting_seed(self.random_state)
 
+        rows: list[Any] = []
+
         def fitted(shape: str, n_components: int, smaller: FittedHMM | None) -> FittedHMM:
             panel = self._begin(raw, known(n_components)[0])
+            rows[:] = [panel.rows]
             own_seed = child(seed, n_components) if len(sizes) > 1 else seed
             return self._fitted(panel, n_components, own_seed, shape)
 
         best, interrupted = self._select(shapes, sizes, fitted)
         self._publish(best, known(best.n_components)[1])
+        self.events_ += misfit_notes(rows[0], self._fitted_blocks())
         if isinstance(raw, RawSequences):
             self.events_ += skipped_steps(raw.cut)
         self._origin = Origin.now(fingerprint(self._schema, best.summary, best.n_rows, raw.mark), seed)

@@ -27,7 +27,8 @@ from halfseen.estimators.observed import Observed, observed_rows
 from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import State
 from halfseen.estimators.table import emission_builder
-from halfseen.estimators.table.column_events import column_doubts, column_notes
+from halfseen.estimators.table.column_events import column_doubts, column_notes, misfit_notes
+from halfseen.estimators.table.profile import fitted_blocks
 from halfseen.estimators.table.table_mixture import in_one_pass
 from halfseen.families.mixture import semi_supervised_check
 from halfseen.families.mixture.fit import MixtureFit
@@ -229,7 +230,7 @@ class MixtureClassifier(ClassifierMixin, MixtureFit):
         n_components = int(self.components_per_class) * len(self.classes_)
         found = self._search(table, n_components, lasting_seed(self.random_state), covariance=self._covariance)
         self._publish(found, self._component_names())
-        self.events_ += column_doubts(table, self._declared)
+        self.events_ += column_doubts(table, self._declared) + misfit_notes(table, fitted_blocks(self))
 
     def _recipe_for(
         self, summary: emission_builder.Summary, n_components: int, covariance: str = "diag"

@@ -23,7 +23,8 @@ from halfseen.estimators import convergence, options, selection
 from halfseen.estimators.base import SelectsModels
 from halfseen.estimators.by_partition import features_of
 from halfseen.estimators.rollback import rollback_on_error
-from halfseen.estimators.table.column_events import column_doubts
+from halfseen.estimators.table.column_events import column_doubts, misfit_notes
+from halfseen.estimators.table.profile import fitted_blocks
 from halfseen.estimators.table.table_mixture import with_covariates
 from halfseen.families.mixture import begun, stepwise
 from halfseen.families.mixture.covariates import CovariateMixture
@@ -183,7 +184,7 @@ class UnsupervisedMixture(TransformerMixin, CovariateMixture, SelectsModels):
         told = list(column_doubts(first, self._declared))
         if n_dropped:
             told.append(f"{n_dropped:,} rows with a missing covariate were left out")
-        self.events_ += told
+        self.events_ += [*told, *misfit_notes(first, fitted_blocks(self))]
         self._tried_fits = {
             (one.covariance, one.n_components): _Tried(_slim(one), named[one.n_components], told) for one in fits
         }
