@@ -4,6 +4,7 @@ import copy
 import pickle
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from scipy.special import expit
 
 import halfseen as hs
 from halfseen import registry
@@ -141,6 +143,7 @@ VALUES = {
     "poisson": RNG.poisson(1 + 6 * GROUP).astype(float),
     "negbin": RNG.negative_binomial(3, 3 / (4 + 6 * GROUP)).astype(float),
     "binomial(10)": RNG.binomial(10, 0.2 + 0.5 * GROUP).astype(float),
+    "ordinal": np.clip(np.round(RNG.normal(2 + 1.5 * GROUP)), 1, 5),
     "text": np.array([" ".join(RNG.choice(["sun", "sea", "sand"] if g else ["ice", "snow", "sea"], 4)) for g in GROUP]),
     "waiting": RNG.exponential(1 + 9 * GROUP),
 }
@@ -150,13 +153,17 @@ PARAMETERS = {
     "poisson": {"rate": [1, 7]},
     "negbin": {"mean": [1, 7], "size": [3, 3]},
     "binomial(10)": {"p": [0.2, 0.7]},
+    "ordinal": {
+        value: expit(np.array([cut, cut - 2])) - expit(np.array([before, before - 2]))
+        for value, (before, cut) in enumerate(pairwise([-np.inf, -1.0, 0.5, 2.0, 3.0, np.inf]), start=1)
+    },
     "text": {
         "words": {"ice": [0.4, 0.1], "sand": [0.1, 0.4], "sea": [0.2, 0.2], "snow": [0.2, 0.1], "sun": [0.1, 0.2]}
     },
     "waiting": {"speed": [1.0, 0.1]},
 }
 NAMED = PARAMETERS | {
-    "binomial(10)": {"kind": "binomial(10)", **PARAMETERS["binomial(10)"]}
+    kind: {"kind": kind, **PARAMETERS[kind]} for kind in ("binomial(10)", "ordinal")
 }  # which are not known by p
 
 
@@ -353,7 +360,9 @@ def test_from_params_and_params_go_round(kind):
     model = hs.LatentClass.from_params([0.5, 0.5], {"v": NAMED[kind]})
     assert model.columns_ == {"v": kind}
     shown = {"words": model.params_["v"]} if kind == "text" else model.params_["v"]
-    if "kind" in NAMED[kind]:
+    if kind == "ordinal":  # which is not known by its categories
+        shown = {"kind": kind, **shown}
+    elif "kind" in NAMED[kind]:
         with pytest.raises(ParameterError, match=r"columns\['v'\]: a binomial column needs its number of trials"):
             hs.LatentClass.from_params(model.weights_, {"v": shown})
         shown = {"kind": kind, **shown}

@@ -2,6 +2,7 @@
 
 `kind`          the protocol: what a new kind implements, and what it gets for free
 `categorical`   one of a fixed tuple of categories
+`ordinal`       ordered categories, with proportional odds
 `gaussian`      numbers, normal within a component
 `poisson`       counts
 `negbin`        counts that vary more than Poisson counts
@@ -31,6 +32,7 @@ BUILT_IN = {
     "poisson": "halfseen.kinds.poisson:PoissonKind",
     "negbin": "halfseen.kinds.negbin:NegBinKind",
     "binomial": "halfseen.kinds.binomial:BinomialKind",
+    "ordinal": "halfseen.kinds.ordinal:OrdinalKind",
     "text": "halfseen.kinds.text:TextKind",
 }
 
