@@ -115,6 +115,11 @@ def categories(rng: Rng, n: int) -> list[Any]:
     return [known[i] for i in rng.integers(0, len(known), n)]
 
 
+def scores(rng: Rng, n: int) -> np.ndarray:
+    """Scores on a scale: many levels or few, nearly all of them one level, or one for each row."""
+    return np.round(rng.normal(0.0, pick(rng, 0.3, 1.0, 4.0), n)).astype(float)
+
+
 def texts(rng: Rng, n: int) -> list[Any]:
     words = ["red", "cat", "dog", "sat", "on", "mat", "ü"]
     return [" ".join(rng.choice(words, rng.integers(0, 6))) for _ in range(n)]
@@ -126,6 +131,7 @@ CELLS: dict[str, Callable[[Rng, int], Any]] = {
     "negbin": counts,
     f"binomial({TOSSES})": successes,
     "categorical": categories,
+    "ordinal": scores,
     "text": texts,
 }
 
@@ -221,7 +227,7 @@ def prior(rng: Rng, *more: Any) -> Any:
 
 def classes(rng: Rng) -> Trial:
     n = size(rng)
-    every = ("categorical", "gaussian", "poisson", "negbin", f"binomial({TOSSES})", "text")
+    every = ("categorical", "gaussian", "poisson", "negbin", f"binomial({TOSSES})", "ordinal", "text")
     kinds = pick(rng, every, ("categorical",), ("gaussian",))
     X, declared = table(rng, kinds, n)
     options = {**search(rng), **assigned(rng), "prior": prior(rng, "row", "row")}

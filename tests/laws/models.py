@@ -31,6 +31,7 @@ from halfseen.families.hmm.model import HiddenMarkov
 from halfseen.leaves import Categorical, Cells, Floored, Frozen, Gaussian, GaussianParams, NormalParams, Product, Tied
 from halfseen.leaves.logit import BLOCK, Logit
 from halfseen.leaves.negbin import NegBin, NegBinParams
+from halfseen.leaves.ordinal import Ordinal
 from halfseen.structures.chain import MarkovChain
 from halfseen.structures.independent import Independent
 from tests.strategies import FRACTIONS, WHOLE, anywhere, generators, present, tables
@@ -128,6 +129,11 @@ def clustered(block, leaf, rng):
     if block != "poisson":
         return leaf
     return NegBin(leaf.n_components, leaf.scale, rng.choice([0.3, 2.0, 50.0], len(leaf.scale)), leaf.pseudo)
+
+
+def ordered(block, leaf, rng):
+    """Let categories be ordered, with proportional odds."""
+    return Ordinal(leaf.n_components, leaf.cardinalities, leaf.pseudo) if block == "categorical" else leaf
 
 
 def and_then(*wraps):
@@ -292,6 +298,11 @@ MODELS = [
     ),
     Entry("negative binomial, tied", mixtures("p", wrap=and_then(clustered, tied_components)), exchangeable=False),
     Entry("negative binomial, floored", mixtures("p", wrap=and_then(clustered, floored))),
+    Entry("ordinal", mixtures("c", wrap=ordered)),
+    Entry("ordinal and others, one pseudo-row", mixtures("cgp", "row", wrap=ordered)),
+    Entry("ordinal, labels, add one", mixtures("c", 1.0, labels=True, wrap=ordered)),
+    Entry("ordinal, fractions", mixtures("c", weights=FRACTIONS, wrap=ordered), whole=False),
+    Entry("ordinal, tied", mixtures("c", wrap=and_then(ordered, tied_components)), exchangeable=False),
     Entry("binomial", mixtures("b")),
     Entry("binomial and others, one pseudo-row", mixtures("cgb", "row")),
     Entry("binomial, labels, add one", mixtures("b", 1.0, labels=True)),
@@ -336,6 +347,7 @@ MODELS = [
     Entry("chain over mixed columns, add one", chains("cgp", prior=1.0), rows=False),
     Entry("chain over negative binomials", chains("pc", 1.0, wrap=clustered), rows=False),
     Entry("chain over binomials", chains("bc", 1.0), rows=False),
+    Entry("chain over ordered categories", chains("cg", 1.0, wrap=ordered), rows=False),
     Entry("chain with labels", chains("c", labels=True), rows=False),
     Entry("chain, fractional weights", chains(weights=FRACTIONS), rows=False, whole=False),
     Entry("chain with forbidden transitions", chains(topology=True), rows=False, exchangeable=False),
@@ -353,6 +365,7 @@ MODELS = [
 EVERYDAY = {
     "mixed, one pseudo-row",
     "binomial and others, one pseudo-row",
+    "ordinal and others, one pseudo-row",
     "normal far from zero",
     "normal, one pseudo-row",
     "tied covariance",

@@ -317,7 +317,7 @@ def wide(kind, width, rng, n_rows=40):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("kind", ["categorical", "gaussian", "poisson", "negbin", "binomial(40)"])
+@pytest.mark.parametrize("kind", ["categorical", "gaussian", "poisson", "negbin", "binomial(40)", "ordinal"])
 def test_classes_of_wide_tables(kind, width, tmp_path):
     X = wide(kind, width, np.random.default_rng(7))
     kinds = {f"x{d}": kind for d in range(width)}

@@ -17,6 +17,8 @@ from halfseen.engine.loop.stopping import gain
 from halfseen.engine.tables.mixture import Mixture
 from halfseen.leaves import Binomial, Categorical, Cells, Gaussian, GaussianParams, Poisson, Product
 from halfseen.leaves.negbin import NegBin, NegBinParams
+from halfseen.leaves.ordinal import Ordinal
+from halfseen.leaves.proportional_odds import shares_at
 from halfseen.structures.independent import Independent
 from tests.laws.models import inner_mixture
 
@@ -27,6 +29,7 @@ NEAR = {
     "poisson": 0.1,
     "binomial": 0.03,
     "negative binomial": 0.4,
+    "ordinal": 0.4,
     "mixed": 0.2,
     "a mixture inside": 0.3,
 }
@@ -36,12 +39,14 @@ NORMAL = GaussianParams(np.array([[0.0, 2.0], [3.0, -2.0]]), np.array([[1.0, 0.2
 CLUSTERED = NegBinParams(np.array([[1.0, 12.0, 3.0], [9.0, 1.0, 0.5]]), np.array([[1.0, 4.0, 2.0], [1.5, 0.7, 1.0]]))
 CHANCES = np.array([[0.2, 0.9, 0.5], [0.5, 0.6, 0.2]])
 RATES = np.array([[1.0, 6.0, 3.0], [5.0, 1.0, 0.5]])
+SCALES = np.hstack([shares_at(np.array([-1.5, 0.0, 1.0, 2.5]), np.array([0.0, up])) for up in (2.0, -1.0, 3.0, 1.5)])
 
 LEAVES = {
     "categorical": (Categorical(2, [2] * 5 + [3]), TABLE),
     "gaussian": (Gaussian(2, np.zeros(2), np.ones(2)), NORMAL),
     "poisson": (Poisson(2, np.full(3, 3.0)), RATES),
     "binomial": (Binomial(2, 9, np.full(3, 0.5)), CHANCES),
+    "ordinal": (Ordinal(2, [5] * 4), SCALES),
     "negative binomial": (NegBin(2, np.full(3, 3.0), np.full(3, 10.0)), CLUSTERED),
 }
 
@@ -69,6 +74,7 @@ CASES = {
     "poisson": two_classes("poisson"),
     "binomial": two_classes("binomial"),
     "negative binomial": two_classes("negative binomial"),
+    "ordinal": two_classes("ordinal"),
     "mixed": two_classes("categorical", "gaussian", "poisson"),
     "a mixture inside": nested(),
 }

@@ -85,6 +85,7 @@ def net(X, **how):
 
 
 COUNTS = {"visits": "poisson", "bytes": "negbin", "heads": "binomial(9)"}
+RANKS = {"visits": "ordinal", "heads": "ordinal"}
 POISSON = {"visits": "poisson", "bytes": "poisson", "heads": "binomial(9)"}
 TABLES = {
     "LatentClass": (votes, classes()),
@@ -92,6 +93,7 @@ TABLES = {
     "LatentClass, sample": (votes, classes(assign="sample")),
     "LatentClass, mixed columns": (penguins, classes()),
     "LatentClass, counts": (counts, classes(COUNTS)),
+    "LatentClass, ordinal": (counts, classes(RANKS)),
     "GaussianMixture, full": (numbers, mixture()),
     "GaussianMixture, diag": (numbers, mixture(covariance_type="diag")),
     "GaussianMixture, tied, hard": (numbers, mixture(covariance_type="tied", assign="hard")),

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from halfseen.errors import ParameterError
 from halfseen.leaves.categorical import Categorical, draw
@@ -29,6 +30,7 @@ from halfseen.leaves.limits import FREE, Limits
 from halfseen.leaves.proportional_odds import Problem, cuts, maxima, problems, shares_at, slopes_at, thresholds_of
 
 ALIKE = 1e-7  # how far log odds may be from proportional ones: the rounding of what a long run adds up
+INFINITE = 800.0  # log odds of a probability that is 0 in floats
 HALF = 0.5 * (1 - 1e-12)  # half of the mass, but for rounding
 
 
@@ -180,19 +182,17 @@ class Ordinal(Categorical):
     # ---- for the rest of the library -----------------------------------------------------------------------------
 
     def pack(self, params: Floats) -> Floats:
-        """Return the log odds of the cuts: they are threshold[v] - shift[k], linear in both; 0 where infinite."""
-        parts = [cuts(params[:, start:stop]) for start, stop in self._columns()]
-        found = np.concatenate([part.ravel() for part in parts]) if parts else np.zeros(0)
-        return np.where(np.isfinite(found), found, 0.0)
+        """Return the log odds of the cuts: they are threshold[v] - shift[k], linear in both."""
+        parts = [cuts(params[:, start:stop]).ravel() for start, stop in self._columns()]
+        return np.clip(np.concatenate(parts or [np.zeros(0)]), -INFINITE, INFINITE)
 
     def unpack(self, vector: Floats, like: Floats) -> Floats:
-        """Invert `pack`: infinite log odds, and probabilities of 0, are taken from `like`."""
+        """Invert `pack`; a probability is negative where cuts are out of order."""
         table, at = np.array(like), 0
         for start, stop in self._columns():
-            before = cuts(like[:, start:stop])
-            odds = np.where(np.isfinite(before), vector[at : at + before.size].reshape(before.shape), before)
-            at += before.size
-            table[:, start:stop] = np.where(like[:, start:stop] > 0, _shares_of(odds), 0.0)
+            size = self.n_components * (stop - start - 1)
+            table[:, start:stop] = _shares_of(vector[at : at + size].reshape(self.n_components, -1))
+            at += size
         return frozen(table)
 
     def jitter(self, params: Floats, amount: float, rng: np.random.Generator) -> Floats:
@@ -270,10 +270,9 @@ def _shares_of(odds: Floats) -> Floats:
     """Return the probabilities between cuts of each row, (K, V - 1); negative where cuts are out of order."""
     upper = np.concatenate([odds, np.full((len(odds), 1), np.inf)], axis=1)
     lower = np.concatenate([np.full((len(odds), 1), -np.inf), odds], axis=1)
-    with np.errstate(invalid="ignore", over="ignore"):
-        gap = np.where(upper == lower, 0.0, lower - upper)
-        found = -np.expm1(gap) / ((1 + np.exp(-upper)) * (1 + np.exp(lower)))
-    return np.where(np.isnan(found), 0.0, found)
+    with np.errstate(over="ignore"):  # of cuts far out of order
+        found: Floats = -np.expm1(lower - upper) * expit(upper) * expit(-lower)
+    return np.where(np.isnan(found), -1.0, found)
 
 
 def _follow(table: Floats, before: Floats, without: NDArray[np.bool_]) -> None:
