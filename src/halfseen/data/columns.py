@@ -7,6 +7,7 @@ kind                 holds                                        encoded as
 ``"gaussian"``       numbers                                      float64; NaN for missing
 ``"poisson"``        counts: whole numbers from 0 (by choice)     float64; NaN for missing
 ``"binomial(10)"``   successes of 10 trials (by choice)           float64; NaN for missing
+``"ordinal"``        one of ordered categories (by choice)        codes 0, 1, ...; -1 for missing
 ``"text"``           words, and how often each (by choice)        rows of `Counts`; a missing text is empty
 ==================== ============================================ ======================================
 

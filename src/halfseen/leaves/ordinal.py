@@ -272,7 +272,7 @@ def _shares_of(odds: Floats) -> Floats:
     lower = np.concatenate([np.full((len(odds), 1), -np.inf), odds], axis=1)
     with np.errstate(over="ignore"):  # of cuts far out of order
         found: Floats = -np.expm1(lower - upper) * expit(upper) * expit(-lower)
-    return np.where(np.isnan(found), -1.0, found)
+    return np.where(np.isnan(found), -1.0, found) + 0.0  # no -0.0
 
 
 def _follow(table: Floats, before: Floats, without: NDArray[np.bool_]) -> None:

@@ -30,7 +30,8 @@ from halfseen.leaves.leaf import NO_MASS, Floats
 
 MOST_STEPS = 200  # of Newton's method; fewer than 10 as a rule
 HALVINGS = 60
-ENOUGH = 1e-16  # of the mass: gain still expected at which a step is the last
+ENOUGH = 1e-12  # of the mass: gain still expected at which a step is the last; it leaves the square of that
+DIGITS = 1e-15  # of the value: what rounding may cost in a step
 ARMIJO = 1e-4  # share of the expected gain that a step must have
 
 
@@ -165,16 +166,13 @@ class _Batch:
         self.between = np.where(row[:, 1:] & row[:, :-1], counts[..., 1:-1].sum(axis=1), 0.0)
 
     def begin(self, tasks: Sequence[Problem]) -> tuple[Floats, Floats]:
-        """Return where to begin: at the parameters that are known, or read off the counts, whichever is better."""
-        rough = self._padded([_rough(task.counts) for task in tasks])
-        known = [task.now for task in tasks]
-        legal = [now is not None and bool(np.isfinite(np.concatenate(now)).all()) for now in known]
-        now = self._padded([
-            n if ok and n is not None and (np.diff(n[0]) > 0).all() else _rough(task.counts)
-            for n, ok, task in zip(known, legal, tasks, strict=True)
-        ])
-        better = self.value(*now) >= self.value(*rough)
-        return np.where(better[:, None], now[0], rough[0]), np.where(better[:, None], now[1], rough[1])
+        """Return where to begin: at the parameters that are known, if they are legal, or read off the counts."""
+        points = []
+        for task in tasks:
+            now = task.now
+            legal = now is not None and bool(np.isfinite(np.concatenate(now)).all() and (np.diff(now[0]) > 0).all())
+            points.append(now if legal and now is not None else _rough(task.counts))
+        return self._padded(points)
 
     def _padded(self, points: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
         thresholds, shifts = np.zeros(self.open.shape), np.zeros(self.members.shape)
@@ -259,7 +257,7 @@ def _newton(batch: _Batch, thresholds: Floats, shifts: Floats) -> tuple[Floats, 
         for _ in range(HALVINGS):
             tried = thresholds + step[:, None] * move, shifts + step[:, None] * turn
             new = batch.value(*tried)
-            waiting &= ~(new >= value + ARMIJO * step * rise)
+            waiting &= ~(new >= value + ARMIJO * step * rise - DIGITS * (1 - value))
             if not waiting.any():
                 break
             step = np.where(waiting, step / 2, step)
