@@ -117,7 +117,7 @@ def test_the_order_at_the_command_line(tmp_path, capsys):
     pd.DataFrame({"pain": PAIN, "y": SCORE}).to_csv(tmp_path / "d.csv", index=False)
     words = ["fit", str(tmp_path / "d.csv"), "--classes", "2", "--columns", "pain=ordinal(none<mild<severe),y=ordinal"]
     with pytest.raises(SystemExit) as ended:
-        app([*words, "--starts", "2", "--seed", "0", "--output", str(tmp_path / "m.halfseen")], prog_name="halfseen")
+        app([*words, "--restarts", "2", "--seed", "0", "--output", str(tmp_path / "m.halfseen")], prog_name="halfseen")
     assert not ended.value.code
     assert list(hs.load(tmp_path / "m.halfseen").params_["pain"]) == WORDS.tolist()
 

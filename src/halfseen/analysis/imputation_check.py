@@ -277,6 +277,6 @@ def _judged_all(table: Table, masked: Table, filled: Table, hidden: Mask) -> tup
 
 def _judged(column: Any, truth: Any, guess: Any, weight: Floats, left: Any, left_weight: Floats) -> HiddenColumn:
     weight = weight / weight.sum() if weight.any() else np.full(len(weight), 1 / len(weight))
-    error = column.kind.error(truth, guess, weight, left, left_weight)
+    unit, error, plain = column.kind.error(truth, guess, weight, left, left_weight)
     exact = column.kind.exact(truth, guess, weight)
-    return HiddenColumn(column.name, column.kind.name, len(truth), *error, exact=exact)
+    return HiddenColumn(column.name, column.kind.name, len(truth), unit, error, plain, exact)

@@ -276,7 +276,9 @@ class CategoricalKind(Tabular):
                 found = suspected_codes(values, weight)
                 if found:
                     yield codes_note(column.name, found)
-        scales = [column.name for d, column in enumerate(block.columns) if _is_scale(column, cells[:, d], weight, inferred)]
+        scales = [
+            column.name for d, column in enumerate(block.columns) if _is_scale(column, cells[:, d], weight, inferred)
+        ]
         if scales:
             yield scales_note(scales)
         yield from marks_notes((column.name, column.categories or ()) for column in block.columns)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halfseen.data.columns import MAX_DISTINCT, is_whole
 from halfseen.leaves.leaf import Floats
@@ -91,7 +92,7 @@ def count_kind(values: Floats, weight: Floats) -> str | None:
     return "negbin" if skewness >= SKEWED else None
 
 
-def looks_like_a_scale(values: Floats, counts: Floats) -> bool:
+def looks_like_a_scale(values: Floats, counts: NDArray[Any]) -> bool:
     """Whether distinct whole numbers, which occur so often, may be the levels of a scale.
 
     From 3 to 12 of them, one after the other, from 0 or 1 or as far below 0 as above; and their frequencies rise to one
@@ -117,8 +118,8 @@ def scales_note(names: list[str]) -> str:
     listed = ", ".join(map(repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
     what = f"column {listed} holds" if len(names) == 1 else f"columns {listed} hold"
     return (
-        f"{what} whole numbers that may be a scale; columns={{{names[0]!r}: 'ordinal'}} uses their order and needs fewer "
-        "parameters"
+        f"{what} whole numbers that may be a scale; columns={{{names[0]!r}: 'ordinal'}} uses their order and needs "
+        "fewer parameters"
     )
 
 

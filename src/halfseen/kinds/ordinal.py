@@ -2,8 +2,8 @@
 
     P(x <= v | k) = expit(threshold[v] - shift[k])
 
-A column is one of categories whose order is known: numbers, declared levels (ordered pandas categories, Polars Enum), or
-text with an order in the kind's name, "ordinal(low<medium<high)". What is known of the cells is the same as of
+A column is one of categories whose order is known: numbers, declared levels (ordered pandas categories, Polars Enum),
+or text with an order in the kind's name, "ordinal(low<medium<high)". What is known of the cells is the same as of
 categories; parameters are shown as the probability of each category.
 """
 
@@ -117,9 +117,9 @@ class OrdinalKind(CategoricalKind):
         off = departure(params[:, first : first + block.sizes[d]])
         if not off <= TYPED:
             raise ParameterError(
-                f"{block.columns[d].name!r} is ordinal: its components have proportional odds, log(P(x <= v) / P(x > v)) "
-                f"of two components differing by the same number for every v, but these differ by {off:.3g} more at one "
-                "v than at another. Give probabilities of a fitted ordinal column, or use the kind 'categorical'."
+                f"{block.columns[d].name!r} is ordinal: its components have proportional odds, log P(x <= v) / P(x > v)"
+                f" of two components differing by the same number for every v, but these differ by {off:.3g} more at "
+                "one v than at another. Give probabilities of a fitted ordinal column, or use the kind 'categorical'."
             )
 
     def estimates(self, step: MStep) -> Iterator[dict[Any, Estimate]]:

@@ -52,7 +52,7 @@ class Group(NamedTuple):
 
 
 class Ordinal(Categorical):
-    """Columns of ordered categories; component k draws category v of column d with probability params[k, offsets[d] + v].
+    """Columns of ordered categories; component k draws v of column d with probability params[k, offsets[d] + v].
 
     Examples
     --------
@@ -61,11 +61,11 @@ class Ordinal(Categorical):
     >>> counts = np.array([[6.0, 3.0, 1.0], [1.0, 3.0, 6.0]])
     >>> table = leaf.maximise(counts, leaf.blank())
     >>> table.round(3)
-    array([[0.604, 0.294, 0.102],
-           [0.102, 0.294, 0.604]])
+    array([[0.6, 0.3, 0.1],
+           [0.1, 0.3, 0.6]])
     >>> odds = np.log(table.cumsum(axis=1)[:, :2] / (1 - table.cumsum(axis=1)[:, :2]))
     >>> (odds[0] - odds[1]).round(3)
-    array([2.6, 2.6])
+    array([2.603, 2.603])
     """
 
     shares_parameters = True
@@ -233,7 +233,7 @@ class Ordinal(Categorical):
         raise _no_posterior(self, "quantile")
 
 
-def median_of(shares: Floats) -> NDArray[np.intp]:
+def median_of(shares: NDArray[Any]) -> NDArray[np.intp]:
     """Return the lowest category up to which at least half of the mass lies, for each row of (N, V).
 
     Examples
@@ -247,22 +247,24 @@ def median_of(shares: Floats) -> NDArray[np.intp]:
 
 
 def departure(shares: Floats) -> float:
-    """Return how far a table (K, V) is from proportional odds: the largest difference in log odds; infinite if zeros are.
+    """Return how far a table (K, V) is from proportional odds: the largest difference in log odds.
+
+    Infinite where one of two components that share thresholds has a probability of 0, and the other has none.
 
     Examples
     --------
     >>> departure(np.array([[0.2, 0.3, 0.5], [0.2, 0.3, 0.5]]))
     0.0
+    >>> departure(np.array([[0.2, 0.3, 0.5], [0.0, 0.5, 0.5]]))
+    inf
     """
-    seen, odds, worst = shares > 0, cuts(shares), 0.0
-    for k in range(1, len(shares)):
-        both = np.isfinite(odds[0]) & np.isfinite(odds[k]) if (seen[0] == seen[k]).all() else None
-        if both is None:
-            _, groups = problems(shares)
-            return max([departure(shares[np.ix_(g.members, g.levels)]) for g in groups], default=0.0)
-        if both.any():
-            away = (odds[k] - odds[0])[both]
-            worst = max(worst, float(away.max() - away.min()))
+    worst = 0.0
+    for problem in problems(shares)[1]:
+        if not (problem.counts > 0).all():
+            return np.inf
+        odds = cuts(problem.counts)
+        away = odds - odds[0]
+        worst = max(worst, float((away.max(axis=1) - away.min(axis=1)).max()))
     return worst
 
 

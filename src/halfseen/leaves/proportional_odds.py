@@ -4,17 +4,17 @@
 
 With c[k, v] = t[v] - s[k], the log-likelihood of counts N[k, v] is concave in thresholds t and shifts s,
 
-    value = sum_kv (N[k, v] log expit(c[k, v]) + N[k, v + 1] log expit(-c[k, v])) + sum_v M[v] log(1 - exp(t[v-1] - t[v]))
+    value = sum_kv (N[k, v] log expit(c[k, v]) + N[k, v + 1] log expit(-c[k, v]))
+            + sum_v M[v] log(1 - exp(t[v - 1] - t[v]))
 
 where M[v] = sum_k N[k, v] of the categories between two thresholds: the gaps do not depend on the shifts, and the last
 term keeps thresholds in order. Newton's method with steps halved until the value rises enough; shifts are eliminated,
 as their part of the curvature is diagonal. All columns are maximised at once.
 
-At a bound: threshold v - 1 of a component must not be above its shift, in the direction of a bound, if the component has
-counts of v, and threshold v not below. So a component with counts from category a to b ties the thresholds a to b - 1
-together, and thresholds that nothing ties move apart without limit: each set is a `Problem` of its own, in whose other
-categories its components have probability 0. A component with counts of one category only that no set surrounds has it
-for certain.
+At a bound, thresholds and shifts move without limit. A component with counts of category v allows only directions in
+which its shift stays between thresholds v - 1 and v. So one with counts from category a to b ties thresholds a to b - 1
+together, and thresholds that nothing ties move apart: each set is a `Problem` of its own, in whose other categories its
+components have probability 0. A component with counts of one category only, which no set surrounds, has it for certain.
 """
 
 from __future__ import annotations
@@ -129,8 +129,8 @@ def maxima(tasks: Sequence[Problem]) -> list[Floats]:
     --------
     >>> counts = np.array([[6.0, 3.0, 1.0], [1.0, 3.0, 6.0]])
     >>> maxima([Problem(np.arange(2), np.arange(3), counts)])[0].round(3)
-    array([[0.604, 0.294, 0.102],
-           [0.102, 0.294, 0.604]])
+    array([[0.6, 0.3, 0.1],
+           [0.1, 0.3, 0.6]])
     """
     found: list[Floats] = [np.zeros(0)] * len(tasks)
     hard = []
