@@ -28,7 +28,7 @@ from scipy.io import wavfile
 import halfseen as hs
 from halfseen.families.transcript.sound.sphinx_features import RATE, at_16_khz
 
-DATA = Path(os.environ.get("HALFSEEN_DATA", "../shared/data"))
+DATA = Path(os.environ.get("HALFSEEN_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 MODEL = Path(pocketsphinx.get_model_path(), "en-us")
 STEP, LATER = 0.01, 0.0078
 TOLERANCES = (0.02, 0.05)

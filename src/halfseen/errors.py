@@ -18,6 +18,7 @@
     UserWarning
     └── HalfseenWarning                 silence this to silence them all
         ├── UnknownCategoryWarning      a category not seen when fitting is treated as missing
+        ├── UnknownLetterWarning        a letter not seen when fitting is read as another one, or left out
         ├── ImpossibleRowWarning        a row has probability zero under the model
         ├── LightRowWarning             a row weighs next to nothing beside others, and counts as weight 0
         ├── CollapseWarning             the fit ended at a degenerate solution (an active variance floor)
@@ -58,6 +59,7 @@ __all__ = [
     "ParameterError",
     "SeparationWarning",
     "UnknownCategoryWarning",
+    "UnknownLetterWarning",
     "UnlabeledWarning",
     "VersionWarning",
     "warn",
@@ -163,6 +165,10 @@ class HalfseenWarning(UserWarning):
 
 class UnknownCategoryWarning(HalfseenWarning):
     """A category not seen when fitting is treated as missing."""
+
+
+class UnknownLetterWarning(HalfseenWarning):
+    """A letter not seen when fitting is read as another one, or left out, or its words are."""
 
 
 class ImpossibleRowWarning(HalfseenWarning):

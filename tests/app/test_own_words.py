@@ -49,7 +49,7 @@ def test_wrong_values_are_told_in_options(name):
     for param in COMMANDS["fit"].params:
         if param.param_type_name != "option" or param.name in APART or param.is_flag:
             continue
-        for value in WRONG:
+        for value in WRONG if name == "classes" else WRONG[:2]:
             quick = ["--restarts", "1", "--max-iter", "1"] if param.name not in ("restarts", "max_iter") else []
             quick = [] if name == "words" else quick
             size = ["-k", "2"] if name not in ("target", "net", "words") and param.name != "classes" else []

@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 
 import halfseen as hs
 from halfseen.errors import CheckpointError
-from halfseen.families.transcript import cli
 from halfseen.families.transcript.recordings import AudioFolder
 from halfseen.families.transcript.written.captions import Caption, write_captions
 from tests.app.test_command_line import app, halfseen
@@ -262,12 +261,6 @@ def test_sound_that_no_library_reads_is_told(talk):
     pytest.importorskip("soundfile")
     done = halfseen("align", talk / "m.halfseen", talk / "bad.mp3", talk / "talk.txt", code=1)
     assert "this is not sound that the library soundfile can read, or it is damaged" in done.stderr
-
-
-def test_without_a_starter_model_the_message_says_what_to_do(talk, monkeypatch):
-    monkeypatch.setattr(cli, "STARTER", "halfseen.families.transcript.not_there")
-    done = halfseen("align", talk / "talk.wav", talk / "talk.txt", code=2)
-    assert "this installation has no starter model. Fit one" in done.stderr
 
 
 def test_what_is_read_is_not_overwritten(talk, tmp_path, monkeypatch):

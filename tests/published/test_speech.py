@@ -100,7 +100,7 @@ def test_half_a_talk_with_known_times_shows_the_other_half(talk):
         ]
     within_20, within_50, median = shares(errors[12])
     assert len(errors[12]) == 40
-    assert within_20 > 0.6
+    assert within_20 > 0.65
     assert within_50 > 0.75
     assert median < 0.02
     assert within_20 > shares(errors[1])[0]

@@ -234,6 +234,31 @@ def test_alignments_say_how_they_were_adapted(data):
     assert [one.loglik for one in none] == [one.loglik for one in plain]
 
 
+def test_speakers_that_the_model_fits_stay_as_they_are(data):
+    """Of two speakers only the stranger is transformed; a wrong transcript does not make one of the other."""
+    X, said, truth, model = data
+    seen = [*X[:8], *(x @ TURN.T + 1.0 for x in X[8:])]
+    of = ["known"] * 8 + ["stranger"] * 8
+    words = ["c a c a" if said[0].split()[0] != "c" else "b a b a", *said[1:]]
+    found = model.align(seen, words, speakers=of)
+    assert [one.adapted is None for one in found] == [speaker == "known" for speaker in of]
+    none = model.align(seen, words, speakers=of, adapt="none")
+    assert [one.surprise for one in found[:8]] == [one.surprise for one in none[:8]]
+    assert found[0].surprise > 5
+    assert np.median([one.surprise for one in found[8:]]) < np.median([one.surprise for one in none[8:]]) / 3
+    assert (off(found[8:], truth[8:]) <= 1).mean() > 0.95
+    alone = model.adapt(seen[8:], words[8:], speakers="stranger")["stranger"]
+    assert_transforms_equal(found[-1].adapted, alone)
+    assert all(one.adapted is not None for one in model.align(seen, words, speakers=of, adapt="full"))
+
+
+def test_models_that_do_not_know_what_is_usual_transform_nothing_unasked(data):
+    model = hs.TranscriptAligner.from_params(["a", "b"], [[[[0.0]]], [[[4.0]]]], [[[[1.0]]]] * 2)
+    seen = [np.array([[9.0], [9.5], [14.0], [13.5]])]
+    assert model.align(seen, ["a b"], speakers="one")[0].adapted is None
+    assert model.align(seen, ["a b"], speakers="one", adapt="full")[0].adapted is not None
+
+
 def test_a_wrong_transcript_is_still_a_surprise(data):
     X, said, _, model = data
     others = [x @ TURN.T + 1.0 for x in X]
@@ -372,7 +397,8 @@ def test_recordings_are_adapted_by_their_folders_and_the_command_line_says_so(tm
     halfseen("fit", tmp_path / "corpus", *how, "-o", tmp_path / "m.halfseen")
     model = hs.load(tmp_path / "m.halfseen")
     heard = hs.AudioFolder(tmp_path / "corpus", words=set(WORDS))
-    found = model.align(heard, heard.transcripts)
+    assert all(one.adapted is None for one in model.align(heard, heard.transcripts))  # as they were in the fit
+    found = model.align(heard, heard.transcripts, adapt="full")
     by = {}
     for recording, one in zip(heard.recordings, found, strict=True):
         by.setdefault(recording.speaker, one.adapted)
@@ -380,7 +406,8 @@ def test_recordings_are_adapted_by_their_folders_and_the_command_line_says_so(tm
     assert set(by) == {"ann", "ben"}
     assert all(one.adapted is None for one in model.align(list(heard), heard.transcripts))
     align = ("align", tmp_path / "m.halfseen", tmp_path / "corpus")
-    assert "features of 2 speakers transformed (full)" in halfseen(*align).stderr
+    assert "transformed" not in halfseen(*align).stderr
+    assert "features of 2 speakers transformed (full)" in halfseen(*align, "--adapt", "full").stderr
     assert "features of 2 speakers transformed (mean)" in halfseen(*align, "--adapt", "mean").stderr
     assert "transformed" not in halfseen(*align, "--adapt", "none").stderr
     assert "densities estimated again from 6 utterances" in halfseen(*align, "--adapt", "model").stderr

@@ -1,6 +1,7 @@
 """Sound and its transcripts: WAV files, cepstra, TextGrids, captions, dictionaries, folders."""
 
 import os
+import pickle
 import struct
 
 import numpy as np
@@ -431,3 +432,12 @@ def test_an_alignment_is_drawn(tmp_path, level):
         texts = [text.get_text() for text in ax.texts]
         assert all(part.name in texts for part in one.words)
         plt.close(ax.figure)
+
+
+@pytest.mark.parametrize("features", ["mfcc", "sphinx"])
+def test_a_folder_can_be_pickled(tmp_path, features):
+    """Other processes read the same features."""
+    write_wav(tmp_path / "a.wav", np.sin(np.arange(16000) / 7), 16000)
+    (tmp_path / "a.txt").write_text("low")
+    folder = hs.AudioFolder(tmp_path, features=features)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(folder))[0], folder[0])

@@ -8,8 +8,7 @@ from sklearn.exceptions import NotFittedError
 
 import halfseen as hs
 from halfseen.datasets import path_of
-from halfseen.errors import DataError, ImpossibleRowWarning, ParameterError
-from halfseen.families.pronunciation.lexicon import UnknownLetterWarning
+from halfseen.errors import DataError, ImpossibleRowWarning, ParameterError, UnknownLetterWarning
 
 CATS = {
     word: [phones.split()]
@@ -72,6 +71,15 @@ def test_higher_orders_are_better(english):
     assert low.score(others) < model.score(others)
     orders = [stage["order"] for stage in model.stages_]
     assert orders == list(range(1, len(orders) + 1))
+
+
+def test_the_first_stage_is_that_of_order_1():
+    """Its log-probability is of the best segmentations, all of which are new."""
+    words = {"cat": [["K", "AE", "T"]], "tab": [["T", "AE", "B"]], "back": [["B", "AE", "K"]]}
+    alone, first = hs.G2P(order=1).fit(words), hs.G2P(order=2).fit(words)
+    assert alone.stages_ == first.stages_[:1]
+    assert alone.stages_[0]["changed"] == len(words)
+    assert alone.stages_[0]["log_joint"] <= alone.loglik_
 
 
 def test_n_best_come_with_probabilities(cats):

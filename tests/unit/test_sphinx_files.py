@@ -111,7 +111,7 @@ def test_recordings_are_aligned_at_once(tmp_path, kind):
     assert_allclose([word.start for word in found.words], truth, atol=0.03)
     assert found.surprise == 0.0
     with pytest.raises(
-        ParameterError, match="features='mfcc -deltas 1 -step 0.01', but this model is of features='sphinx'"
+        ParameterError, match=r"features='mfcc -deltas 1 -step 0\.01', but this model is of features='sphinx'"
     ):
         model.align(hs.AudioFolder(tmp_path / "talk.wav"), [SAID])
 

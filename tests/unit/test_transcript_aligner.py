@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 import halfseen as hs
 from halfseen.data import read
 from halfseen.errors import DataError, ParameterError
+from halfseen.families.transcript.certainty import HEARD
 from halfseen.families.transcript.chunks import TranscriptSteps
 from halfseen.structures.transcript import best, posterior
 
@@ -470,7 +471,7 @@ def test_recordings_and_models_have_the_same_frames():
     with pytest.raises(ParameterError, match=r"every 0\.005 s.*step=corpus\.step"):
         hs.TranscriptAligner(1, step=0.01).fit(X, ["a b"] * 6)
     [one, *_] = hs.TranscriptAligner(1, step=0.005).fit(X, ["a b"] * 6).align(X, ["a b"] * 6)
-    assert one.words[1].start_sd == pytest.approx(np.hypot(0.0125, 0.005 / 12**0.5))  # the posterior is sure
+    assert one.words[1].start_sd == pytest.approx(np.hypot(HEARD, 0.005 / 12**0.5))  # the posterior is sure
 
 
 def test_too_little_data_says_what_helps():

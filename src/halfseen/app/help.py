@@ -22,7 +22,7 @@ from halfseen.families.family import Family
 
 TASKS = {  # verbs
     "Fit a model": ("fit", "studio"),
-    "Use it on data": ("predict", "impute", "score", "forecast", "query", "parse", "align", "sample"),
+    "Use it on data": ("predict", "impute", "score", "forecast", "query", "parse", "align", "pronounce", "sample"),
     "Look at it": ("info", "rename", "report", "compare", "explain"),
     "For a paper": ("test", "relate", "table"),
     "Elsewhere": ("export", "doctor"),

@@ -5,7 +5,6 @@ To add a family, write its folder and add its name to `NAMES`; nothing else list
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 
 from halfseen.families.family import Family, Option
@@ -40,8 +39,7 @@ def offering(verb: str) -> list[Family]:
 
 def without_model(verb: str, path: str) -> Family | None:
     """Return the family that uses these data with a model of its own; None if the path is that of a model file."""
-    ending = "/" if os.path.isdir(path) else os.path.splitext(path)[1].lower()
-    return next((family for family in FAMILIES if ending in family.without_model.get(verb, ())), None)
+    return next((family for family in FAMILIES if family.has_model_for(verb, path)), None)
 
 
 def owners(verb: str, option: str) -> list[tuple[Family, Option]]:

@@ -60,8 +60,8 @@ class Family:
     refused : dict              verb -> {shared option: why it does not apply}
     reports : dict              class -> title of its report; its module ``report`` has SECTIONS and MATERIAL
     two_files : bool            whether its data can come in two files
-    without_model : dict        verb -> endings of data, "/" for folders, which it uses with a model of the library's
-                                own: function `own_model` of its module ``cli``
+    without_model : dict        verb -> "module:function" that tells by a path whether data are used with a model of
+                                the library's own: function `own_model` of its module ``cli``
     of_rows : bool              whether its data are the rows of one table, which the studio shows
     """
 
@@ -79,7 +79,7 @@ class Family:
     refused: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     reports: Mapping[str, str] = field(default_factory=dict)
     two_files: bool = False
-    without_model: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    without_model: Mapping[str, str] = field(default_factory=dict)
     of_rows: bool = False
 
     @property
@@ -99,6 +99,11 @@ class Family:
     def module(self, name: str) -> Any:
         """Import one of its modules."""
         return import_module(self.home(name))
+
+    def has_model_for(self, verb: str, path: str) -> bool:
+        """Whether a verb uses these data with a model of the library's own."""
+        module, _, function = self.without_model.get(verb, "").partition(":")
+        return bool(module) and bool(getattr(self.module(module), function)(path))
 
     def called(self, option: Option) -> list[str]:
         """Return the names of the models that accept an option."""

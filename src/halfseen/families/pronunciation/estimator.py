@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -19,8 +18,8 @@ from halfseen.estimators import convergence, options
 from halfseen.estimators.rollback import rollback_on_error
 from halfseen.estimators.state import Origin
 from halfseen.families.pronunciation import state
-from halfseen.families.pronunciation.lexicon import Entry, distinct, read_entries
-from halfseen.families.pronunciation.methods import UNKNOWN, G2PMethods
+from halfseen.families.pronunciation.lexicon import distinct, read_entries
+from halfseen.families.pronunciation.methods import UNKNOWN, G2PMethods, independent
 from halfseen.families.pronunciation.model import PairChunk, UnitModel, reduce_pairs, segments_of
 from halfseen.families.pronunciation.ngrams import contexts_of
 from halfseen.families.pronunciation.units import Inventory
@@ -171,12 +170,13 @@ class G2P(G2PMethods):
         data = reduce_pairs(pairs)
         with runner(self.n_jobs, len(data.chunks)) as run:
             interrupted = self._independent(full, data, run)
+            log_joint, taken = _segmented(independent(self._params), data, run)
+            self.stages_ = [{"order": 1, "log_joint": float(log_joint.sum()), "changed": len(pairs)}]
             if self.order == 1:
-                self._inventory, taken = full, _segmented(Contexts.none(_logs(self._params["units"][0])), data, run)[1]
-                self._inserted = _most_inserted(segments_of(pairs, taken), full)
+                self._inventory, self._inserted = full, _most_inserted(segments_of(pairs, taken), full)
             else:
-                self._grown(full, pairs, data, run)
-        self._scored(entries)
+                self._grown(full, pairs, taken, run)
+        self.loglik_ = float(self._evidence(entries).sum())
         convergence.warn_of_end(self, interrupted)
         log.info("fitted %d units to %d words: %s", self._inventory.n_units, self._n_words, self.stop_reason_)
         return self
@@ -193,13 +193,10 @@ class G2P(G2PMethods):
             self._counts = step.expected.stats
         self.objective_ = accepted.objective
         convergence.record_end(self, search.best.trace, search.best.n_passes, search.best.reason)
-        self.stages_: list[dict[str, Any]] = [{"order": 1, "log_joint": accepted.loglik, "changed": len(data.chunks)}]
         return search.interrupted
 
-    def _grown(self, full: Inventory, pairs: Pairs, data: Reduced, run: Runner) -> None:
-        """Count n-grams of rising order, from the best segmentations under the order before."""
-        log_joint, taken = _segmented(Contexts.none(_logs(self._params["units"][0])), data, run)
-        self.stages_ = [{"order": 1, "log_joint": float(log_joint.sum()), "changed": len(pairs)}]
+    def _grown(self, full: Inventory, pairs: Pairs, taken: Codes, run: Runner) -> None:
+        """Count n-grams of rising order, from the best segmentations under the order before; `taken` is of order 1."""
         used = np.unique(taken[taken >= 0])
         inventory = full.having(np.union1d(full.codes[used - 1], full.single()))
         numbers = np.full(full.n_units, -1, dtype=np.int32)
@@ -218,9 +215,6 @@ class G2P(G2PMethods):
         self._take_segments(segments_of(pairs, taken))
         self._inserted = _most_inserted(self._segments, inventory)
 
-    def _scored(self, entries: Sequence[Entry]) -> None:
-        self.loglik_ = float(self._evidence(entries).sum())
-
 
 def _segmented(contexts: Contexts, data: Reduced, run: Runner) -> tuple[Floats, Codes]:
     """Return the best segmentations: their log-probabilities, and the unit into each node."""
@@ -230,11 +224,6 @@ def _segmented(contexts: Contexts, data: Reduced, run: Runner) -> tuple[Floats, 
 
 def _chunk_best(contexts: Contexts, chunk: PairChunk) -> tuple[Floats, Codes]:
     return best(contexts, chunk.blocks)
-
-
-def _logs(params: Floats) -> Floats:
-    with np.errstate(divide="ignore"):
-        return np.log(params)
 
 
 def _most_inserted(segments: Codes, inventory: Inventory) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from halfseen.data.pronunciations import read_dictionary
-from halfseen.errors import DataError, HalfseenWarning, warn
+from halfseen.errors import DataError, UnknownLetterWarning, warn
 
 STRESS = "012"  # after vowels, as in CMUdict
 SHOWN = 10  # letters, phones and words that a message lists
@@ -161,7 +161,3 @@ def _replaced(words: Mapping[str, str], known: set[str], strange: list[str]) -> 
     told += [f"left out {', '.join(lost[:SHOWN])}"] if lost else []
     warn(f"letters that the dictionary did not have: {'; '.join(told)}.", UnknownLetterWarning)
     return found
-
-
-class UnknownLetterWarning(HalfseenWarning):
-    """A letter that the dictionary did not have is read as another one, or left out."""

@@ -93,11 +93,11 @@ class G2PMethods(Estimator):
     def _contexts(self) -> Contexts:
         """The n-gram model; counted when it is first needed, from the segmented dictionary."""
         if "_counted" not in vars(self):
-            if self._order == 1:
-                with np.errstate(divide="ignore"):
-                    self._counted = Contexts.none(np.log(self._params["units"][0]))
-            else:
-                self._counted = contexts_of(self._segments, self._order, self._inventory.n_units)
+            self._counted = (
+                independent(self._params)
+                if self._order == 1
+                else contexts_of(self._segments, self._order, self._inventory.n_units)
+            )
         found: Contexts = self._counted
         return found
 
@@ -312,6 +312,12 @@ class G2PMethods(Estimator):
         chunks = cut_pairs(self._inventory.pairs(entries))
         with runner(self.n_jobs, len(chunks)) as run:
             return np.concatenate([np.zeros(0), *run(partial(_chunk_evidence, self._contexts), chunks)])
+
+
+def independent(params: Params) -> Contexts:
+    """Return the n-gram model of order 1."""
+    with np.errstate(divide="ignore"):
+        return Contexts.none(np.log(params["units"][0]))
 
 
 def _chunk_evidence(contexts: Contexts, chunk: PairChunk) -> Floats:

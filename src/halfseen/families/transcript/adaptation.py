@@ -35,7 +35,7 @@ from halfseen.families.transcript.alignment import Alignment
 from halfseen.families.transcript.bands import BLOCK, LONG, best_inside, coarse
 from halfseen.families.transcript.chunks import TranscriptSteps
 from halfseen.families.transcript.lexicon import Layout, Lexicon
-from halfseen.families.transcript.utterances import Corpus, too_short
+from halfseen.families.transcript.utterances import Corpus, impossible_message, too_short
 from halfseen.leaves import Gaussian, Leaf, Product
 from halfseen.leaves.codebooks import Codebooks
 from halfseen.leaves.leaf import Floats
@@ -52,6 +52,7 @@ WIDE = 64  # columns of a stream above which a full transform would be slow
 MAX_ITER = 10
 ENOUGH = 0.05  # gain of a pass per frame below which it is the last
 MOST = 30_000  # frames of a speaker that are enough, five minutes of speech
+STRANGE = 2.0  # median surprise of the utterances of a speaker above which they are transformed without being asked
 ROUNDING = 1e-10  # of the terms of an objective
 
 
@@ -294,16 +295,17 @@ def known_speakers(speakers: Any, features: Any, kept: NDArray[np.bool_]) -> lis
     return [listed[b] for b in np.flatnonzero(kept)]
 
 
-def adapted_summary(alignments: Sequence[Alignment | None]) -> str | None:
-    """Return a sentence about the transforms of some alignments; None: there are none."""
-    adapted = [one.adapted for one in alignments if one is not None and one.adapted is not None]
-    by = list({id(found): found for found in adapted}.values())
-    if not by:
-        return None
-    gain = sum(found.trace[-1] - found.trace[0] for found in by) / sum(found.n_frames for found in by)
-    kinds = " and ".join(kind for kind in KINDS if any(found.kind == kind for found in by))
-    speakers = "1 speaker" if len(by) == 1 else f"{len(by)} speakers"
-    return f"features of {speakers} transformed ({kinds}): log-likelihood + {gain:.3g} per frame; --adapt none does not"
+def of_strangers(speakers: Sequence[str], alignments: Sequence[Alignment]) -> NDArray[np.intp]:
+    """Return the numbers of the utterances of speakers that the model fits badly, given alignments as they are.
+
+    Where a model fits, a transform costs time and does no good: it makes posteriors too sure, and right and wrong
+    transcripts more alike.
+    """
+    surprises: dict[str, list[float]] = {}
+    for speaker, one in zip(speakers, alignments, strict=True):
+        surprises.setdefault(speaker, []).append(one.surprise)
+    strange = {speaker for speaker, values in surprises.items() if np.median(values) > STRANGE}
+    return np.flatnonzero([speaker in strange for speaker in speakers])
 
 
 def each_alone(kept: NDArray[np.bool_]) -> list[str]:
@@ -346,10 +348,7 @@ def _is_long(layout: Layout, n_frames: int) -> bool:
 def _check_possible(log_evidence: Floats, names: Sequence[str]) -> None:
     for name, value in zip(names, log_evidence.tolist(), strict=False):
         if not value > -np.inf:
-            raise DataError(
-                f"{name} has probability zero under the model in every segmentation. Leave it out, or fit with prior= "
-                "to avoid probabilities of zero."
-            )
+            raise DataError(impossible_message(name))
 
 
 def _pulls(leaf: Leaf, prepared: Any, data: Any, usage: Floats) -> tuple[Floats, Floats]:

@@ -14,8 +14,8 @@ from halfseen.families.transcript.alignment import Alignment, Band, Segment
 from halfseen.families.transcript.bands import Words, words_beside
 from halfseen.families.transcript.certainty import Certainty
 from halfseen.families.transcript.departures import OTHER, OUTLIERS, Background, filler_leaves
-from halfseen.families.transcript.lexicon import Layout, Lexicon
-from halfseen.families.transcript.surprise import Typical, units_of, word_fits, word_surprises
+from halfseen.families.transcript.lexicon import Layout, Lexicon, runs
+from halfseen.families.transcript.surprise import Typical, word_fits, word_surprises
 from halfseen.leaves.leaf import Floats
 from halfseen.structures.transcript import Held, Way, best, evidence, posterior
 from halfseen.structures.transcript_passes import Scored
@@ -86,7 +86,7 @@ class Aligner:
         if found is None:
             return None
         way, mean = found.way, self._shifted(found.spans)[1]
-        units = units_of(layout, way.nodes)
+        units = layout.units_along(way.nodes)
         sums = [_cumulative(way.log_probability), *(_cumulative(row) for row in mean(found.held.held))]
         sd = _spread(found.held)
         inner, firsts = (sd, None) if found.linear is None else found.linear
@@ -170,7 +170,7 @@ class Aligner:
 
     def _words(self, layout: Layout, spans: NDArray[np.int64], way: Way, measured: _Measured) -> Iterator[Segment]:
         word = layout.word_of[way.nodes]
-        for first, last in _runs(word):
+        for first, last in runs(word):
             if word[first] >= 0:
                 ends = spans[first].tolist()
                 yield measured.segment(layout.words[word[first]], first, last, ends[0], ends[1], int(word[first]))
@@ -203,7 +203,7 @@ class Aligner:
         measured: _Measured,
     ) -> Iterator[Segment]:
         nodes, number = way.nodes.tolist(), 0
-        for first, last in _runs(way.nodes):
+        for first, last in runs(way.nodes):
             while units[number][2] <= first:
                 number += 1
             part = layout.pieces[units[number][0]]
@@ -219,7 +219,7 @@ class Aligner:
         self, layout: Layout, piece: NDArray[np.int64], moves: Moves, scored: Scored, words: Words | None
     ) -> tuple[Floats, list[int]]:
         """Return the spread of the bounds of nodes given the units on the best path, and the first node of each."""
-        taken = [layout.pieces[piece[first]] for first, _ in _runs(piece)]
+        taken = [layout.pieces[piece[first]] for first, _ in runs(piece)]
         only = self.lexicon.chain([part.unit for part in taken])
         ends = [(part.first, part.last) for part in only.pieces]
         beside = words_beside([part.word for part in taken], len(layout.words))
@@ -304,12 +304,6 @@ def _entered(layout: Layout, usage: Floats) -> Floats:
     to, by = word[graph.target], word[graph.source]
     entering = (to >= 0) & (to != by)
     return np.minimum(np.bincount(to[entering], usage[entering], minlength=len(layout.words)), 1.0)
-
-
-def _runs(values: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Return first and last + 1 of the runs of equal values."""
-    cuts = (np.flatnonzero(np.diff(values)) + 1).tolist()
-    return list(zip([0, *cuts], [*cuts, len(values)], strict=True))
 
 
 def _spans(layout: Layout, piece: NDArray[np.int64]) -> NDArray[np.int64]:

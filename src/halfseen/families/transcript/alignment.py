@@ -14,6 +14,7 @@ from halfseen.families.transcript.written.tokens import Token, text_of
 
 if TYPE_CHECKING:
     from halfseen.families.transcript.adaptation import Adaptation
+
 TIERS = ("words", "units", "states", "left_out", "inserted")
 
 
@@ -45,6 +46,11 @@ class Segment(NamedTuple):
     surprise: float = 0.0
     spoken: float = 1.0
     text: str = ""
+
+    @property
+    def written(self) -> str:
+        """A word as it is written in its transcript; the name where that is not known."""
+        return self.text or self.name
 
 
 class Band(NamedTuple):

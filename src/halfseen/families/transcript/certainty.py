@@ -31,7 +31,7 @@ from halfseen.leaves.leaf import Floats
 
 FRAMES = 20_000  # of the training data from which the scale is estimated: enough for two digits
 ROUNDED = 12**-0.5  # standard deviation of rounding to whole frames, in frames
-HEARD = 0.0125  # seconds: standard deviation of a boundary of speech of which the posterior is sure
+HEARD = 0.0145  # seconds: standard deviation of a boundary of speech of which the posterior is sure
 LEAST = 1e-3  # scale below which a posterior would be nothing but the durations
 
 

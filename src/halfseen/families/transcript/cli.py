@@ -7,10 +7,10 @@ sequence and time, and `--transcripts` names a file with the transcript of each 
 
 from __future__ import annotations
 
+import copy
 import csv
 import re
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -26,21 +26,20 @@ from halfseen.data.memory import read_memory
 from halfseen.errors import DataError, ParameterError
 from halfseen.estimators.convergence import ended
 from halfseen.estimators.outcome import likelihood
-from halfseen.families.transcript.adaptation import adapted_summary
 from halfseen.families.transcript.alignment import Aligned, Segment
-from halfseen.families.transcript.cli_files import Files
-from halfseen.families.transcript.cli_notes import notes
+from halfseen.families.transcript.cli_files import RULES, Files
+from halfseen.families.transcript.cli_notes import adapted_summary, notes
 from halfseen.families.transcript.cli_words import of_fit, of_use, with_words
 from halfseen.families.transcript.dictionary import read_dictionary
 from halfseen.families.transcript.estimator import TranscriptAligner
 from halfseen.families.transcript.recordings import MEMORY, AudioFolder
-from halfseen.families.transcript.sound.files import FILMS, SOUNDS
+from halfseen.families.transcript.sound.endings import SOUNDS, is_audio
+from halfseen.families.transcript.starter import load_speech
 
 SILENCE = "sil"
-OF_AUDIO = ("format", "line_length", "lines", "language", "g2p", "adapt")  # options
+OF_FILES = ("format", *RULES)  # options that have no use for standard output
+OF_AUDIO = (*OF_FILES, "language", "g2p", "adapt")  # and those that have none for a table
 SHOWN = ("start", "end", "log_probability", "confidence", "start_sd", "end_sd")
-OF_FILES = ("format", "line_length", "lines")  # that have no use for standard output
-STARTER = "halfseen.families.transcript.starter"
 OF_WORDS = ("surprise", "spoken")  # shown of words of recordings, with their text
 
 
@@ -108,11 +107,6 @@ def _estimator(request: Mapping[str, Any], dictionary: Any, step: float | None) 
         n_jobs=request["jobs"],
         random_state=request["seed"],
     )
-
-
-def is_audio(path: str) -> bool:
-    """Whether a path is a folder or a sound file; films are meant as such too, and their message says what to do."""
-    return Path(path).is_dir() or path.lower().endswith((*SOUNDS, *FILMS))
 
 
 def _corpus(
@@ -220,17 +214,7 @@ def read_transcript_file(path: str) -> dict[str, str]:
 
 def own_model(verb: str) -> TranscriptAligner:
     """Return the model that sound is aligned with where none is named: the starter model."""
-    try:
-        load = import_module(STARTER).load_speech
-    except ModuleNotFoundError as error:
-        if error.name != STARTER:
-            raise
-        raise ParameterError(
-            "no model is named, and this installation has no starter model. Fit one to recordings with their texts: "
-            "halfseen fit corpus/ --model transcript --language en -o speech.halfseen"
-        ) from None
-    found: TranscriptAligner = load()
-    return found
+    return load_speech()
 
 
 def align(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping[str, Any]) -> None:
@@ -240,7 +224,7 @@ def align(model: TranscriptAligner, reading: Mapping[str, Any], request: Mapping
         raise ParameterError(f"--level {request['level']!r} is not words or units.")
     if request.get("target") is not None and is_audio(request["target"]) and not is_audio(request["data"]):
         request = {**request, "data": request["target"], "target": request["data"]}  # text before its sound
-    model.set_params(n_jobs=request["jobs"])
+    model = copy.copy(model).set_params(n_jobs=request["jobs"])  # that of the caller keeps its options
     now = _read_as(model, reading, request)
     now |= {name: request[name] for name in ("transcripts", "tier") if request[name] is not None}
     if request["missing"] is not None:

@@ -1,4 +1,4 @@
-"""What `align` says of a recording beside its times: what to check."""
+"""What `halfseen align` says beside times: of the transforms of speakers, and of each recording what to check."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from halfseen.families.transcript.alignment import Alignment, Segment
 from halfseen.families.transcript.report_doubtful import ODD
 from halfseen.families.transcript.surprise import DOUBTFUL
+from halfseen.leaves.transforms import KINDS
 
 MOST = 5  # words that a note lists
 
@@ -27,10 +28,22 @@ def notes(name: str, one: Alignment, offset: float = 0.0) -> Iterator[str]:
         yield f"{name}: something that is not in the transcript is said at {times}{more}"
 
 
+def adapted_summary(alignments: Sequence[Alignment | None]) -> str | None:
+    """Return a sentence about the transforms of some alignments; None: there are none."""
+    adapted = [one.adapted for one in alignments if one is not None and one.adapted is not None]
+    by = list({id(found): found for found in adapted}.values())
+    if not by:
+        return None
+    gain = sum(found.trace[-1] - found.trace[0] for found in by) / sum(found.n_frames for found in by)
+    kinds = " and ".join(kind for kind in KINDS if any(found.kind == kind for found in by))
+    speakers = "1 speaker" if len(by) == 1 else f"{len(by)} speakers"
+    return f"features of {speakers} transformed ({kinds}): log-likelihood + {gain:.3g} per frame; --adapt none does not"
+
+
 def _counted(parts: Sequence[Segment], one: str, several: str) -> str:
     return f"1 word {one}" if len(parts) == 1 else f"{len(parts)} words {several}"
 
 
 def _listed(parts: Sequence[Segment], offset: float) -> str:
     more = " ..." if len(parts) > MOST else ""
-    return ", ".join(f"{part.text or part.name} ({offset + part.start:.2f} s)" for part in parts[:MOST]) + more
+    return ", ".join(f"{part.written} ({offset + part.start:.2f} s)" for part in parts[:MOST]) + more

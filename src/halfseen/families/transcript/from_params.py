@@ -23,7 +23,7 @@ from halfseen.leaves import Cells
 from halfseen.leaves.leaf import Floats, frozen
 
 if TYPE_CHECKING:
-    from halfseen.families.transcript.estimator import TranscriptAligner
+    from halfseen.families.transcript.methods import AlignerMethods
 
 PAUSES = np.array([[0.5, 0.5], [0.9, 0.1]])  # no, yes: at the ends, between words
 
@@ -127,7 +127,7 @@ def _shared(units: Sequence[str], given: Given) -> Emissions:
     return Emissions(books.shape[1], 1, columns, var.reshape(columns.shape), mix, sharing)
 
 
-def with_dictionary(model: TranscriptAligner, dictionary: Any, unknown: str | None) -> Any:
+def with_dictionary(model: AlignerMethods, dictionary: Any, unknown: str | None) -> Any:
     """Return a copy of a fitted aligner for other words; see `TranscriptAligner.with_dictionary`."""
     lexicon, ways = model._lexicon, read_pronunciations(dictionary)
     if model.dictionary is None:
@@ -153,7 +153,7 @@ def with_dictionary(model: TranscriptAligner, dictionary: Any, unknown: str | No
     return found
 
 
-def _old_shares(model: TranscriptAligner, word: str, ways: Sequence[tuple[str, ...]]) -> Floats:
+def _old_shares(model: AlignerMethods, word: str, ways: Sequence[tuple[str, ...]]) -> Floats:
     """Return the shares of a word's pronunciations: those of the model if it has the same, else alike."""
     first = model._lexicon.first_way.get(word)
     if first is not None and model._lexicon.pronunciations[word] == tuple(ways):

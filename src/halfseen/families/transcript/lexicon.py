@@ -55,10 +55,10 @@ class Layout:
         """Number of the piece of each node, (L,)."""
         return np.repeat(np.arange(len(self.pieces)), [piece.last - piece.first for piece in self.pieces])
 
-    @property
-    def has_fillers(self) -> bool:
-        """Whether something that is not in the transcript may be said."""
-        return self.departures is not None and self.departures.inserted > 0
+    def units_along(self, nodes: NDArray[np.int64]) -> list[tuple[int, int, int]]:
+        """Return the numbers of the pieces on a path, with first frame and last + 1."""
+        piece = self.piece_of[nodes]
+        return [(int(piece[first]), first, last) for first, last in runs(piece)]
 
     @cached_property
     def word_of(self) -> NDArray[np.int64]:
@@ -231,6 +231,18 @@ class _Build:
         """Close all paths and return the graph."""
         self.arcs += [(node, len(self.owner), moves) for node, moves in ends]
         return Layout(Graph.of(self.owner, self.arcs), tuple(self.pieces), tuple(words), self.departures)
+
+
+def runs(values: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Return first and last + 1 of the runs of equal values.
+
+    Examples
+    --------
+    >>> runs(np.array([7, 7, 2, 7]))
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    cuts = (np.flatnonzero(np.diff(values)) + 1).tolist()
+    return list(zip([0, *cuts], [*cuts, len(values)], strict=True)) if len(values) else []
 
 
 def read_transcripts(transcripts: Any) -> list[tuple[str, ...]]:

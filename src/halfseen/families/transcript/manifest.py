@@ -2,7 +2,6 @@
 
 from halfseen.families.family import Family, Option
 from halfseen.families.options import GROUP, TIME, UNKNOWN, VARIANCE_FLOOR
-from halfseen.families.transcript.sound.endings import FILMS, SOUNDS
 
 TRANSCRIPTS = Option("transcripts", "CSV or TSV file: the name of each recording or group, and its transcript.", "FILE")
 LANGUAGE = Option("language", "Language of the words, for CMUdict (en) and espeak-ng: en, en-gb, de, fr, ...", "NAME")
@@ -98,6 +97,6 @@ FAMILY = Family(
         "report": {"cost": "it has no classes to decide on"},
     },
     two_files=True,
-    without_model={"align": ("/", *SOUNDS, *FILMS)},
+    without_model={"align": "sound.endings:is_audio"},
     reports={"TranscriptAligner": "Report on transcript alignment"},
 )

@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 
 from halfseen.data.encodings import read_text
 from halfseen.errors import DataError, ParameterError
-from halfseen.families.transcript.sound.files import SOUNDS, read_sound
+from halfseen.families.transcript.sound.endings import SOUNDS
+from halfseen.families.transcript.sound.features import N_CEPSTRA
+from halfseen.families.transcript.sound.files import read_sound
 from halfseen.families.transcript.sound.front_ends import Features, front_end
 from halfseen.families.transcript.sound.level import level
 from halfseen.families.transcript.written.captions import Caption, read_captions
@@ -35,7 +37,7 @@ __all__ = ["AudioFolder", "Recording", "words_of"]
 TEXTS = (".lab", ".txt", ".TextGrid", ".textgrid", ".srt", ".vtt")
 TIERS = ("words", "word", "transcript", "utterance", "phones", "phone")  # of a TextGrid, the first that exists
 MEMORY = 1 << 29  # bytes of features to cache; others are computed again in every pass
-QUIET = 0.15  # of the range of the log-energy, above its lowest frames
+QUIET = 0.06  # of the range of the log-energy, above its lowest frames: in real speech few frames inside words
 LOWEST = 0.02  # quantile of the log-energy that is lowest
 AROUND = 0.5  # seconds of sound that a caption gets on both sides, at most to the middle of the adjacent pause
 
@@ -207,7 +209,7 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
         return _clip(self.recordings[b])
 
     def quiet(self) -> NDArray[np.float64]:
-        """Return the frames of which the log-energy is in the lowest 15 % of its range in a recording: mostly silence.
+        """Return the frames of which the log-energy is in the lowest 6 % of its range in a recording: mostly silence.
 
         They are examples of silence to start from: ``TranscriptAligner(silence="sil", start={"sil": corpus.quiet()})``.
         """
@@ -222,14 +224,14 @@ class AudioFolder(Sequence[NDArray[np.float64]]):
         if not self._front_end.centred:
             return cepstra
         if found.speaker not in self._means:
-            total, n_frames = np.zeros(13), 0
+            total, n_frames = np.zeros(N_CEPSTRA), 0
             for other in self.recordings:  # in their order, independent of the order of access
                 if other.speaker == found.speaker:
                     own = cepstra if other is found else self._cepstra(other)
-                    speech = own[self._front_end.speech(own), :13]
+                    speech = own[self._front_end.speech(own), :N_CEPSTRA]
                     total, n_frames = total + speech.sum(axis=0), n_frames + len(speech)
             self._means[found.speaker] = total / n_frames
-        cepstra[:, :13] -= self._means[found.speaker]
+        cepstra[:, :N_CEPSTRA] -= self._means[found.speaker]
         return cepstra
 
     def _cepstra(self, found: Recording) -> NDArray[np.float64]:

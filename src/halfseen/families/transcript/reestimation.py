@@ -32,10 +32,9 @@ WEIGHT = 20.0  # frames: of 5, 20, 50 and 100, the best or near it for another s
 
 
 class Reestimated(NamedTuple):
-    """Parameters, the statistics of the recordings under them, and the objective of each pass."""
+    """Parameters, and the objective of each pass."""
 
     params: Params
-    expected: Expected
     trace: tuple[float, ...]
 
 
@@ -58,7 +57,7 @@ def reestimate(
         gain = objective - trace[-1] if trace else np.inf
         trace.append(objective)
         if len(trace) >= max_iter or gain < ENOUGH * n_frames:
-            return Reestimated(now, expected, tuple(trace))
+            return Reestimated(now, tuple(trace))
         stats = model.view(expected.stats)["emit"] + leaf.recentre(pseudo, about, now["emit"])
         now = {**now, "emit": leaf.maximise(stats, now["emit"])}
 

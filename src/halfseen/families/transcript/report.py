@@ -43,7 +43,6 @@ from halfseen.families.transcript.report_doubtful import (
     Doubtful,
     doubtful_words,
     in_context,
-    written,
 )
 from halfseen.families.transcript.report_excerpts import Excerpt, examples, with_word
 from halfseen.families.transcript.report_sound import MOST_SOUND, Gallery, clock
@@ -322,7 +321,7 @@ def _doubtful_row(material: TranscriptMaterial, word: Doubtful) -> list[str]:
     part, begin = one.words[word.at], material.X.recordings[word.b].start
     return [
         *(
-            written(part),
+            part.written,
             in_context(one, word.at),
             cut(material.X.names[word.b]),
             clock(begin + part.start * material.seconds),
@@ -335,7 +334,7 @@ def _place(material: TranscriptMaterial, word: Doubtful, excerpt: Excerpt) -> Pl
     part, seconds = material.aligned[word.b].words[word.at], material.seconds
     begin = material.X.recordings[word.b].start
     start, end = (min(max(time * seconds, excerpt.low), excerpt.high) - excerpt.low for time in (part.start, part.end))
-    label = f"{written(part)} in {material.X.names[word.b]}, {clock(begin + part.start * seconds)}"
+    label = f"{part.written} in {material.X.names[word.b]}, {clock(begin + part.start * seconds)}"
     return Place(material.gallery.key(excerpt), start, end, label)
 
 

@@ -69,14 +69,9 @@ def is_doubtful(part: Segment, seconds: float) -> bool:
     return part.confidence < SURE or part.start_sd * seconds > VAGUE or part.surprise > DOUBTFUL
 
 
-def written(part: Segment) -> str:
-    """Return a word as it is written in its transcript, or as it was aligned where that is not known."""
-    return str(getattr(part, "text", "") or part.name)
-
-
 def in_context(one: Alignment, at: int) -> str:
     """Return a word in brackets between its neighbours."""
     first, last = max(0, at - AROUND), min(len(one.words), at + AROUND + 1)
-    words = [written(part) for part in one.words[first:last]]
+    words = [part.written for part in one.words[first:last]]
     words[at - first] = f"[{words[at - first]}]"
     return " ".join([*(["…"] if first else []), *words, *(["…"] if last < len(one.words) else [])])

@@ -14,7 +14,7 @@ from halfseen.app.report.charts.sound import EVERY, Clip, Mark, tiles
 from halfseen.app.report.parts import Sound
 from halfseen.app.report.words import cut, number
 from halfseen.families.transcript.alignment import Alignment, Segment
-from halfseen.families.transcript.report_doubtful import is_doubtful, written
+from halfseen.families.transcript.report_doubtful import is_doubtful
 from halfseen.families.transcript.report_excerpts import Excerpt
 from halfseen.families.transcript.sound.features import RAISED, spectrogram
 
@@ -99,10 +99,10 @@ class Gallery:
                 continue
             when = f"{clock(heard.begin + start)} to {clock(heard.begin + end)}"
             spread = f"start ± {number(1000 * part.start_sd * self.seconds, 2)} ms"
-            note = f"{written(part)}, {when}, confidence {part.confidence:.2f}, {spread}"
+            note = f"{part.written}, {when}, confidence {part.confidence:.2f}, {spread}"
             sds = (part.start_sd * self.seconds, part.end_sd * self.seconds)
             sure = part.word < 0 or not is_doubtful(part, self.seconds)
-            found.append(Mark(written(part), start, end, *sds, part.confidence, sure, note))
+            found.append(Mark(part.written, start, end, *sds, part.confidence, sure, note))
         return found
 
 

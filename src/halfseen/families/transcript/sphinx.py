@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from halfseen.errors import DataError, ParameterError
 from halfseen.families.transcript.estimator import TranscriptAligner
 from halfseen.families.transcript.phones import SIL
-from halfseen.families.transcript.sound.sphinx_features import N_CEPSTRA, RATE, SPHINX_STEP, WINDOW, SphinxFrontEnd
+from halfseen.families.transcript.sound.features import N_CEPSTRA
+from halfseen.families.transcript.sound.sphinx_features import RATE, SPHINX_STEP, WINDOW, SphinxFrontEnd
 from halfseen.families.transcript.sphinx_files import (
     Phones,
     read_codebooks,

@@ -6,10 +6,9 @@ The fit of a word is the mean over its units, on the best path, of
 
 with the density of all states together, and those of states with a share of outliers (see `departures`): what is said
 there speaks for the word, or against it. In the mean over units a wrong phone counts as much as a long right one. The
-*surprise* of a word is how far its fit is below that of the training words, in robust standard deviations.
-Where a recording with enough words fits worse as a whole, as
-that of another voice, its words are compared with each other: its own median and spread stand for those of the training
-words.
+*surprise* of a word is how far its fit is below that of the training words, in robust standard deviations. Where a
+recording with enough words fits worse as a whole, as that of another voice, its words are compared with each other: its
+own median and spread stand for those of the training words.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ class Typical(NamedTuple):
     spread: float = 0.0
 
     @classmethod
-    def of(cls, by_frame: Floats) -> Typical:
+    def of(cls, values: Floats) -> Typical:
         """Return the median and spread of some values."""
-        centre = float(np.median(by_frame))
-        return cls(centre, 1.4826 * float(np.median(np.abs(by_frame - centre))))
+        centre = float(np.median(values))
+        return cls(centre, 1.4826 * float(np.median(np.abs(values - centre))))
 
-    def surprise(self, by_frame: float) -> float:
+    def surprise(self, value: float) -> float:
         """Return how far a value is below the centre, in spreads."""
-        return (self.centre - by_frame) / self.spread if self.spread > 0 else 0.0
+        return (self.centre - value) / self.spread if self.spread > 0 else 0.0
 
     def beside(self, own: Floats) -> Typical:
         """Return what values are compared with: their own median and spread if there are many and these are worse.
@@ -94,17 +93,9 @@ def typical_words(moves: Floats, background: Background, utterances: Iterable[tu
         seen += scored.n_frames
         if way.log_joint > -np.inf:
             margins = background.margins(scored, layout.graph.owner[way.nodes])
-            fits += word_fits(layout, units_of(layout, way.nodes), margins).values()
+            fits += word_fits(layout, layout.units_along(way.nodes), margins).values()
         if seen >= FRAMES:
             break
     known = np.array(fits)
     known = known[np.isfinite(known)]
     return Typical.of(known) if len(known) else Typical()
-
-
-def units_of(layout: Layout, nodes: np.ndarray) -> list[tuple[int, int, int]]:
-    """Return the pieces on a path, with first frame and last + 1."""
-    piece = layout.piece_of[nodes]
-    cuts = (np.flatnonzero(np.diff(piece)) + 1).tolist()
-    firsts = [0, *cuts]
-    return list(zip(piece[firsts].tolist(), firsts, [*cuts, len(piece)], strict=True)) if len(piece) else []

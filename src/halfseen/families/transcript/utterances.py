@@ -201,3 +201,30 @@ def short_utterances_message(corpus: Corpus, layouts: Sequence[Layout], short: S
     more = f", and {len(short) - 5} more" if len(short) > 5 else ""
     fewer = " Use fewer states_per_unit, shorter frames," if n_states > 1 else " Use shorter frames,"
     return f"{'; '.join(listed)}{more}: each state takes at least one frame.{fewer} or check the transcript."
+
+
+def check_empty_transcripts(corpus: Corpus, silence: str | None, remedy: str) -> None:
+    """Refuse empty transcripts unless there is a unit for silence."""
+    empty = [name for name, words in zip(corpus.names, corpus.transcripts, strict=True) if not words]
+    if empty and silence is None:
+        raise DataError(f"{empty[0]} has an empty transcript ({len(empty)} in all). Leave it out, or {remedy}.")
+
+
+def unknown_words_message(unknown_words: Sequence[str], corpus: Corpus, what: str, remedy: str) -> str:
+    """Return the message about unknown words: which, and where."""
+    where = [
+        next(corpus.names[b] for b, words in enumerate(corpus.transcripts) if word in words)
+        for word in unknown_words[:10]
+    ]
+    listed = [f"{word!r} ({place})" for word, place in zip(unknown_words, where, strict=False)]
+    more = f" and {len(unknown_words) - 10} more" if len(unknown_words) > 10 else ""
+    n_words = "1 word is" if len(unknown_words) == 1 else f"{len(unknown_words)} words are"
+    return f"{n_words} {what}: {', '.join(listed)}{more}. {remedy}"
+
+
+def impossible_message(name: str) -> str:
+    """Return the message about an utterance without a segmentation that the model could make."""
+    return (
+        f"{name} has probability zero under the model in every segmentation. Leave it out, or fit with prior= to avoid "
+        "probabilities of zero."
+    )

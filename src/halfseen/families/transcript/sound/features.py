@@ -16,10 +16,11 @@ from scipy.fft import dct, rfft
 from halfseen.errors import DataError, ParameterError
 from halfseen.families.transcript.sound.level import is_speech
 
-__all__ = ["DELTAS", "STEP", "checked", "mfcc", "spectrogram"]
+__all__ = ["DELTAS", "N_CEPSTRA", "STEP", "mfcc", "read_normalise", "spectrogram"]
 
 Floats = NDArray[np.float64]
 
+N_CEPSTRA = 13
 STEP = 0.01  # seconds from one frame to the next
 DELTAS = 1  # slopes help most with speech that a model has not heard
 WINDOW = 0.025  # seconds
@@ -38,7 +39,7 @@ BANDS = 26
 def mfcc(
     samples: Any,
     rate: float,
-    n_cepstra: int = 13,
+    n_cepstra: int = N_CEPSTRA,
     deltas: int = DELTAS,
     normalise: str | bool = "speech",
     step: float = STEP,
@@ -85,7 +86,7 @@ def mfcc(
     return np.concatenate(parts, axis=1)
 
 
-def checked(normalise: str | bool) -> str:
+def read_normalise(normalise: str | bool) -> str:
     """Return the name of a normalisation."""
     way = {True: "speech", False: "none"}[normalise] if isinstance(normalise, bool) else normalise
     if way not in NORMALISE:
@@ -95,7 +96,7 @@ def checked(normalise: str | bool) -> str:
 
 def _centre(cepstra: Floats, normalise: str | bool, step: float) -> Floats:
     """Return what normalisation subtracts from the cepstra (T, D) of a recording, (D,) or (T, D)."""
-    way = checked(normalise)
+    way = read_normalise(normalise)
     if way == "none":
         return np.zeros(cepstra.shape[1])
     speech = is_speech(cepstra[:, 0])
@@ -165,7 +166,7 @@ def _slope(values: Floats) -> Floats:
     return ((padded[3 : 3 + n] - padded[1 : 1 + n]) + 2 * (padded[4 : 4 + n] - padded[:n])) / 10
 
 
-def spectrogram(samples: Any, rate: float, step: float = 0.01) -> tuple[Floats, Floats, Floats]:
+def spectrogram(samples: Any, rate: float, step: float = STEP) -> tuple[Floats, Floats, Floats]:
     """Return times (T,), frequencies (F,) and the log of the power, (F, T), of sound: for plots."""
     samples = np.asarray(samples, dtype=np.float64)
     size, n_frames = max(2, round(WINDOW * rate)), max(1, int(len(samples) / (rate * step)))

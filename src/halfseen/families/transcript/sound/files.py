@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.errors import DataError
-from halfseen.families.transcript.sound.endings import FILMS, SOUNDS
+from halfseen.families.transcript.sound.endings import FILMS
 from halfseen.families.transcript.sound.wav import read_wav
 from halfseen.optional import optional
-
-__all__ = ["FILMS", "SOUNDS", "read_sound"]
 
 BLOCK = 1 << 20  # frames that are read at a time, whose channels are averaged at once
 

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halfseen.errors import ParameterError
-from halfseen.families.transcript.sound.features import DELTAS, STEP, checked, mfcc
+from halfseen.families.transcript.sound.features import DELTAS, STEP, mfcc, read_normalise
 from halfseen.families.transcript.sound.level import is_speech
 from halfseen.families.transcript.sound.sphinx_features import NAME, SPHINX_STEP, SphinxFrontEnd
 
@@ -31,7 +32,7 @@ class FrontEnd(NamedTuple):
     ----------
     name : str or None       what `AudioFolder` takes in features=; None for a function, whose features are not known
     read : callable          (samples, rate) -> (T, D) features
-    centred : bool           whether the first 13 columns are cepstra, of which the mean is to be subtracted
+    centred : bool           whether the first `N_CEPSTRA` columns are cepstra, of which the mean is to be subtracted
     speech : callable        features -> which frames the mean is taken over
     normalise : str          as in `mfcc`
     step : float             seconds from one frame to the next
@@ -55,7 +56,7 @@ def front_end(features: Features, deltas: int | None, step: float | None, normal
     >>> front_end("sphinx -nfilt 20", None, 0.01).name
     'sphinx -nfilt 20'
     """
-    way, chosen_step = checked(normalise), STEP if step is None else step
+    way, chosen_step = read_normalise(normalise), STEP if step is None else step
     if callable(features):
         return FrontEnd(None, features, False, _all, way, chosen_step)
     name = features.split()[0] if isinstance(features, str) and features.split() else ""
@@ -65,10 +66,7 @@ def front_end(features: Features, deltas: int | None, step: float | None, normal
             raise ParameterError(f"features={features!r}: deltas={deltas}, step={step} are not those in it.")
         n_deltas, chosen_step = (named_deltas if deltas is None else deltas), (named_step if step is None else step)
         of_recording = "none" if way == "speech" else way  # a mean over speech is that of the speaker
-
-        def read(samples: Floats, rate: int) -> Floats:
-            return mfcc(samples, rate, deltas=n_deltas, normalise=of_recording, step=chosen_step)
-
+        read = partial(mfcc, deltas=n_deltas, normalise=of_recording, step=chosen_step)
         return FrontEnd(_own_name(n_deltas, chosen_step), read, way == "speech", _loud, way, chosen_step)
     if name != NAME:
         raise ParameterError(f"features={features!r:.80} is not {OWN!r}, {NAME!r} or a function of samples and rate.")
@@ -77,11 +75,7 @@ def front_end(features: Features, deltas: int | None, step: float | None, normal
             f"features={features!r}: deltas={deltas}, step={step}, normalise={normalise!r} cannot be chosen for Sphinx."
         )
     chosen = SphinxFrontEnd.parse(features)
-
-    def cepstra(samples: Floats, rate: int) -> Floats:
-        return chosen(samples, rate, normalise=False)
-
-    return FrontEnd(str(chosen), cepstra, True, _all, way, SPHINX_STEP)
+    return FrontEnd(str(chosen), partial(chosen, normalise=False), True, _all, way, SPHINX_STEP)
 
 
 def _own_options(features: str) -> tuple[int, float]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.fft import dct, rfft
 
 from halfseen.errors import DataError, ParameterError
-from halfseen.families.transcript.sound.features import RAISED
+from halfseen.families.transcript.sound.features import N_CEPSTRA, RAISED
 
 __all__ = ["SphinxFrontEnd", "sphinx_features"]
 
@@ -31,7 +31,6 @@ Floats = NDArray[np.float64]
 NAME = "sphinx"
 RATE, SHIFT, WINDOW, POINTS = 16000, 160, 410, 512  # samples per second, per frame, per window; of the spectrum
 SPHINX_STEP = SHIFT / RATE
-N_CEPSTRA = 13
 FULL_SCALE = 32768.0  # Sphinx reads 16-bit integers
 FLOOR = 1e-4  # added to the power in each band before the log
 EARLIER = WINDOW // 2 - SHIFT // 2  # samples by which a window begins before its frame

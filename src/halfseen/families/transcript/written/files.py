@@ -27,7 +27,6 @@ SEGMENT = (
     *("surprise", "spoken", "text"),
 )
 FORMATS = (".TextGrid", ".json", ".csv", ".srt", ".vtt", ".words.vtt", ".eaf", ".ctm")
-CAPTIONS = (".srt", ".vtt")
 Span = tuple[float, float, str]
 
 
@@ -111,7 +110,7 @@ def _write_textgrid(path: str | os.PathLike[str], content: Content) -> None:
 
 def _write_elan(path: str | os.PathLike[str], content: Content) -> None:
     spoken = [part for part in content.units if part.word >= 0]
-    shown = [(part.start, part.end, part.text or part.name) for part in content.words]
+    shown = [(part.start, part.end, part.written) for part in content.words]
     write_elan(path, {**_sentences(content), "words": shown, "phones": _spans(spoken)}, content.media)
 
 
