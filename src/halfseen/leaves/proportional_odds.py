@@ -30,6 +30,7 @@ from halfseen.leaves.leaf import NO_MASS, Floats
 
 MOST_STEPS = 200  # of Newton's method; fewer than 10 as a rule
 HALVINGS = 60
+LEAST_GAP = 1e-14  # between thresholds, relative
 ENOUGH = 1e-12  # of the mass: gain still expected at which a step is the last; it leaves the square of that
 DIGITS = 1e-15  # of the value: what rounding may cost in a step
 ARMIJO = 1e-4  # share of the expected gain that a step must have
@@ -273,6 +274,8 @@ def _newton(batch: _Batch, thresholds: Floats, shifts: Floats) -> tuple[Floats, 
 def _rough(counts: Floats) -> tuple[Floats, Floats]:
     """Return thresholds of all counts together, and shifts at the cut that divides each component best."""
     thresholds = cuts(counts.sum(axis=0, keepdims=True) / counts.sum())[0]
+    for v in range(1, len(thresholds)):  # floats hold no smaller gap: a rarer category gets this probability
+        thresholds[v] = max(thresholds[v], thresholds[v - 1] + LEAST_GAP * (1 + abs(thresholds[v - 1])))
     shifts = np.zeros(len(counts))
     for k, own in enumerate(counts):
         below, above = np.cumsum(own)[:-1], np.cumsum(own[::-1])[-2::-1]
