@@ -31,6 +31,7 @@ from halfseen.leaves.proportional_odds import Problem, cuts, maxima, problems, s
 
 ALIKE = 1e-7  # how far log odds may be from proportional ones: the rounding of what a long run adds up
 INFINITE = 800.0  # log odds of a probability that is 0 in floats
+LOG_LEAST_GAP = -29.0  # of thresholds: smaller ones are lost beside thresholds of 30
 HALF = 0.5 * (1 - 1e-12)  # half of the mass, but for rounding
 
 
@@ -151,7 +152,7 @@ class Ordinal(Categorical):
         _refuse(limits)
         table = np.array(like)
         for group in self._groups(like):
-            gaps = np.exp(np.clip(vector[group.slots[1:]], -600.0, 6.0))
+            gaps = np.exp(np.clip(vector[group.slots[1:]], LOG_LEAST_GAP, 6.0))
             thresholds = vector[group.slots[0]] + np.append(0.0, np.cumsum(gaps))
             shifts = np.append(0.0, vector[group.shifts[1:]])
             table[np.ix_(group.members, group.levels)] = shares_at(thresholds, shifts)
