@@ -135,6 +135,11 @@ def categories(rng: Rng, n: int) -> list[Any]:
     return [known[i] for i in rng.integers(0, len(known), n)]
 
 
+def scores(rng: Rng, n: int) -> np.ndarray:
+    """Scores on a scale: many levels or few, nearly all of them one level, or one for each row."""
+    return np.round(rng.normal(0.0, pick(rng, 0.3, 1.0, 4.0), n)).astype(float)
+
+
 def texts(rng: Rng, n: int) -> list[Any]:
     words = ["red", "cat", "dog", "sat", "on", "mat", "ü"]
     return [" ".join(rng.choice(words, rng.integers(0, 6))) for _ in range(n)]
@@ -155,6 +160,7 @@ CELLS: dict[str, Callable[[Rng, int], Any]] = {
     "zinb": counts,
     f"binomial({TOSSES})": successes,
     "categorical": categories,
+    "ordinal": scores,
     "text": texts,
 }
 
@@ -262,6 +268,7 @@ def classes(rng: Rng) -> Trial:
         "zip",
         "zinb",
         f"binomial({TOSSES})",
+        "ordinal",
         coarse,
         "text",
         *POSITIVE,

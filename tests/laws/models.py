@@ -38,6 +38,7 @@ from halfseen.leaves.leaf import map_arrays
 from halfseen.leaves.logit import BLOCK, Logit
 from halfseen.leaves.lognormal import LogNormal
 from halfseen.leaves.negbin import NegBin, NegBinParams
+from halfseen.leaves.ordinal import Ordinal
 from halfseen.structures.chain import MarkovChain
 from halfseen.structures.independent import Independent
 from tests.strategies import FRACTIONS, WHOLE, anywhere, generators, present, tables
@@ -155,6 +156,11 @@ def inflated(block, leaf, rng):
     if block != "poisson":
         return leaf
     return ZeroInflated(leaf, rng.choice([0.1, 0.5, 0.9], len(leaf.scale)), leaf.pseudo)
+
+
+def ordered(block, leaf, rng):
+    """Let categories be ordered, with proportional odds."""
+    return Ordinal(leaf.n_components, leaf.cardinalities, leaf.pseudo) if block == "categorical" else leaf
 
 
 def and_then(*wraps):
@@ -331,6 +337,11 @@ MODELS = [
         exchangeable=False,
     ),
     Entry("zero-inflated negative binomial", mixtures("p", wrap=and_then(clustered, inflated))),
+    Entry("ordinal", mixtures("c", wrap=ordered)),
+    Entry("ordinal and others, one pseudo-row", mixtures("cgp", "row", wrap=ordered)),
+    Entry("ordinal, labels, add one", mixtures("c", 1.0, labels=True, wrap=ordered)),
+    Entry("ordinal, fractions", mixtures("c", weights=FRACTIONS, wrap=ordered), whole=False),
+    Entry("ordinal, tied", mixtures("c", wrap=and_then(ordered, tied_components)), exchangeable=False),
     Entry("binomial", mixtures("b")),
     Entry("binomial and others, one pseudo-row", mixtures("cgb", "row")),
     Entry("binomial, labels, add one", mixtures("b", 1.0, labels=True)),
@@ -397,6 +408,7 @@ MODELS = [
     Entry("chain over negative binomials", chains("pc", 1.0, wrap=clustered), rows=False),
     Entry("chain over binomials", chains("bc", 1.0), rows=False),
     Entry("chain over coarse numbers", chains("gc", 1.0, wrap=coarse), rows=False),
+    Entry("chain over ordered categories", chains("cg", 1.0, wrap=ordered), rows=False),
     Entry("chain with labels", chains("c", labels=True), rows=False),
     Entry("chain, fractional weights", chains(weights=FRACTIONS), rows=False, whole=False),
     Entry("chain with forbidden transitions", chains(topology=True), rows=False, exchangeable=False),
@@ -416,6 +428,7 @@ EVERYDAY = {
     "mixed, one pseudo-row",
     "binomial and others, one pseudo-row",
     "coarse and others, one pseudo-row",
+    "ordinal and others, one pseudo-row",
     "normal far from zero",
     "normal, one pseudo-row",
     "tied covariance",

@@ -346,7 +346,7 @@ def test_classes_of_wide_tables(kind, width, tmp_path):
 
 
 @pytest.mark.parametrize("width", [1, 7, pytest.param(100, marks=pytest.mark.thorough)])
-@pytest.mark.parametrize("kind", ["negbin", "binomial(40)"])
+@pytest.mark.parametrize("kind", ["negbin", "binomial(40)", "ordinal"])
 def test_classes_of_wide_tables_whose_columns_are_computed_one_by_one(kind, width, tmp_path):
     holds_of_width(kind, width, tmp_path)
 

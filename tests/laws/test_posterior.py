@@ -278,7 +278,7 @@ def test_draws_are_legal_and_obey_or_are_refused(entry, data, rng):
         found = case.model.draw(stats, case.params, rng)
     except (FitError, ParameterError) as error:
         refused = str(error)
-        assert "Use a prior" in refused
+        assert "Use a prior" in refused or "Ordinal does not implement `draw`" in refused
         return
     assert case.model.feasible(found)
     close(case.model.conform(found, case.params), found)

@@ -21,6 +21,8 @@ from halfseen.leaves.coarse import Coarse, Grid
 from halfseen.leaves.gamma import Gamma, GammaParams
 from halfseen.leaves.inflated import InflatedParams, ZeroInflated
 from halfseen.leaves.negbin import NegBin, NegBinParams
+from halfseen.leaves.ordinal import Ordinal
+from halfseen.leaves.proportional_odds import shares_at
 from halfseen.structures.independent import Independent
 from tests.laws.models import inner_mixture
 
@@ -35,6 +37,7 @@ NEAR = {
     "negative binomial": 0.4,
     "rounded": 0.2,
     "zero-inflated Poisson": 0.15,
+    "ordinal": 0.4,
     "mixed": 0.2,
     "a mixture inside": 0.3,
 }
@@ -46,6 +49,7 @@ SKEWED = GammaParams(np.array([[1.0, 8.0], [6.0, 1.5]]), np.array([[0.8, 4.0], [
 SHARES = BetaParams(np.array([[0.1, 0.6], [0.6, 0.9]]), np.array([[5.0, 2.0], [9.0, 30.0]]))
 CHANCES = np.array([[0.2, 0.9, 0.5], [0.5, 0.6, 0.2]])
 RATES = np.array([[1.0, 6.0, 3.0], [5.0, 1.0, 0.5]])
+SCALES = np.hstack([shares_at(np.array([-1.5, 0.0, 1.0, 2.5]), np.array([0.0, up])) for up in (2.0, -1.0, 3.0, 1.5)])
 
 LEAVES = {
     "categorical": (Categorical(2, [2] * 5 + [3]), TABLE),
@@ -59,6 +63,7 @@ LEAVES = {
         ZeroInflated(Poisson(2, np.full(3, 3.0)), np.full(3, 0.3)),
         InflatedParams(np.array([[0.5, 0.2, 0.3], [0.2, 0.6, 0.4]]), np.array([[1.0, 6.0, 3.0], [5.0, 1.0, 0.5]])),
     ),
+    "ordinal": (Ordinal(2, [5] * 4), SCALES),
     "negative binomial": (NegBin(2, np.full(3, 3.0), np.full(3, 10.0)), CLUSTERED),
 }
 
@@ -90,6 +95,7 @@ CASES = {
     "negative binomial": two_classes("negative binomial"),
     "rounded": two_classes("rounded"),
     "zero-inflated Poisson": two_classes("zero-inflated Poisson"),
+    "ordinal": two_classes("ordinal"),
     "mixed": two_classes("categorical", "gaussian", "poisson"),
     "a mixture inside": nested(),
 }

@@ -99,6 +99,7 @@ POSITIVE = {"size": "gamma", "price": "lognormal", "wait": "exponential", "share
 ROUNDED = {"visits": "rounded", "bytes": "rounded(10, 100, 1000)", "heads": "rounded(1)"}
 COUNTS = {"visits": "poisson", "bytes": "negbin", "heads": "binomial(9)"}
 INFLATED = {"visits": "zip", "bytes": "zinb", "heads": "zip"}
+RANKS = {"visits": "ordinal", "heads": "ordinal"}
 POISSON = {"visits": "poisson", "bytes": "poisson", "heads": "binomial(9)"}
 TABLES = {
     "LatentClass": (votes, classes()),
@@ -109,6 +110,7 @@ TABLES = {
     "LatentClass, positive numbers": (positive, classes(POSITIVE)),
     "LatentClass, rounded numbers": (counts, classes(ROUNDED)),
     "LatentClass, counts with structural zeros": (counts, classes(INFLATED)),
+    "LatentClass, ordinal": (counts, classes(RANKS)),
     "GaussianMixture, full": (numbers, mixture()),
     "GaussianMixture, diag": (numbers, mixture(covariance_type="diag")),
     "GaussianMixture, tied, hard": (numbers, mixture(covariance_type="tied", assign="hard")),

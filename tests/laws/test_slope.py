@@ -24,6 +24,7 @@ from halfseen.leaves import (
     GaussianParams,
     Leaf,
     Normal,
+    Ordinal,
     Poisson,
     Tied,
 )
@@ -40,7 +41,8 @@ H = 1e-5  # half the distance of the two points of a difference
 
 def off_the_floor(case):
     """Return the case half-way to the blank parameters: on a floor the derivative has two sides."""
-    half = case.but(params=map_arrays(lambda one, other: (one + other) / 2, case.params, case.model.blank()))
+    middle = map_arrays(lambda one, other: (one + other) / 2, case.params, case.model.blank())
+    half = case.but(params=case.model.conform(middle, middle))
     stats = half.step().expected.stats
     assume(np.array_equal(half.model.slope(-stats, half.params), -half.model.slope(stats, half.params)))
     return half
@@ -268,6 +270,7 @@ def test_what_is_frozen_has_no_slope_and_what_is_tied_follows_whatever_the_coord
         Gaussian(3, np.zeros(2), np.ones(2)),
         Poisson(3, np.ones(2)),
         Binomial(3, 9, np.full(2, 0.4)),
+        Ordinal(3, [2, 4]),
     ],
 )
 def test_the_slope_of_tied_components_is_the_gradient_along_every_coordinate(inside):

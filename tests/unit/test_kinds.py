@@ -4,6 +4,7 @@ import copy
 import pickle
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from scipy.special import expit
 
 import halfseen as hs
 from halfseen import registry
@@ -149,6 +151,7 @@ VALUES = {
     "exponential": RNG.exponential(1 + 19 * GROUP),
     "beta": RNG.beta(2.0 + 6 * GROUP, 6.0 - 3 * GROUP),
     "lognormal": RNG.lognormal(2.0 * GROUP, 0.6),
+    "ordinal": np.clip(np.round(RNG.normal(2 + 1.5 * GROUP)), 1, 5),
     "text": np.array([" ".join(RNG.choice(["sun", "sea", "sand"] if g else ["ice", "snow", "sea"], 4)) for g in GROUP]),
     "waiting": RNG.exponential(1 + 9 * GROUP),
     "rounded(1)": np.random.default_rng(1).normal(4.0 * GROUP, 1.0).round(),
@@ -166,6 +169,10 @@ PARAMETERS = {
     "exponential": {"mean": [1, 20]},
     "beta": {"mean": [0.25, 0.7], "precision": [8, 11]},
     "lognormal": {"log_mean": [0, 2], "log_sd": [0.6, 0.6]},
+    "ordinal": {
+        value: expit(np.array([cut, cut - 2])) - expit(np.array([before, before - 2]))
+        for value, (before, cut) in enumerate(pairwise([-np.inf, -1.0, 0.5, 2.0, 3.0, np.inf]), start=1)
+    },
     "text": {
         "words": {"ice": [0.4, 0.1], "sand": [0.1, 0.4], "sea": [0.2, 0.2], "snow": [0.2, 0.1], "sun": [0.1, 0.2]}
     },
@@ -174,7 +181,7 @@ PARAMETERS = {
     "censored(0.5, 5)": {"mean": [0, 4], "sd": [1, 1]},
 }
 NAMED = PARAMETERS | {  # which are not known by their parameters
-    kind: {"kind": kind, **PARAMETERS[kind]} for kind in IN_BRACKETS
+    kind: {"kind": kind, **PARAMETERS[kind]} for kind in (*IN_BRACKETS, "ordinal")
 }
 
 
@@ -371,7 +378,7 @@ def test_from_params_and_params_go_round(kind):
     model = hs.LatentClass.from_params([0.5, 0.5], {"v": NAMED[kind]})
     assert model.columns_ == {"v": kind}
     shown = {"words": model.params_["v"]} if kind == "text" else model.params_["v"]
-    if "kind" in NAMED[kind]:
+    if "kind" in NAMED[kind]:  # ordinal columns are not known by their categories
         if kind == "binomial(10)":
             with pytest.raises(ParameterError, match=r"columns\['v'\]: a binomial column needs its number of trials"):
                 hs.LatentClass.from_params(model.weights_, {"v": shown})
@@ -559,10 +566,17 @@ def test_a_classifier_takes_every_kind(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_posterior_is_there_or_says_what_the_leaf_lacks(kind, classes):
-    if kind not in ("waiting", "gamma", "exponential", "beta"):
+    lacks = {
+        "waiting": "Exponential",
+        "gamma": "Gamma",
+        "exponential": "Exponential",
+        "beta": "Beta",
+        "ordinal": "Ordinal",
+    }
+    if kind not in lacks:
         assert len(hs.posterior(classes[kind], TABLES[kind], n_draws=16, burn_in=0, min_ess=0).to_frame())
         return
-    with pytest.raises(ParameterError, match=r"the leaf (Exponential|Gamma|Beta) does not implement `draw`"):
+    with pytest.raises(ParameterError, match=f"the leaf {lacks[kind]} does not implement `draw`"):
         hs.posterior(classes[kind], TABLES[kind], n_draws=16)
 
 

@@ -35,9 +35,11 @@ class HiddenColumn(NamedTuple):
     ----------
     column, kind : str
     n_cells : int         cells hidden
-    unit : str            "mean error" of numbers, in the column's own unit; "wrong", a share, of categories
+    unit : str            "mean error" of numbers, in the column's own unit; "wrong", a share, of categories;
+                          "rank error", the mean difference in ranks, of ordered categories
     error : float         of the model's guesses
-    plain : float         of the column's mean or most frequent value
+    plain : float         of the column's mean or most frequent value; of ordered categories, of their median
+    exact : float or None    of ordered categories, the share of guesses that are the category itself
     """
 
     column: str
@@ -46,6 +48,7 @@ class HiddenColumn(NamedTuple):
     unit: str
     error: float
     plain: float
+    exact: float | None = None
 
     @property
     def gain(self) -> float:
@@ -81,8 +84,9 @@ class HiddenCells:
         lines.append(f"{'column':{width}}   cells              by the model   by mean or mode")
         for column in self.columns:
             shown = [f"{e:.0%}" if column.unit == "wrong" else number(e) for e in (column.error, column.plain)]
+            exact = "" if column.exact is None else f"   {column.exact:.0%} exact"
             lines.append(
-                f"{column.column:{width}}  {column.n_cells:6}   {column.unit:>10} {shown[0]:>12} {shown[1]:>17}"
+                f"{column.column:{width}}  {column.n_cells:6}   {column.unit:>10} {shown[0]:>12} {shown[1]:>17}{exact}"
             )
         return "\n".join(lines)
 
@@ -273,5 +277,6 @@ def _judged_all(table: Table, masked: Table, filled: Table, hidden: Mask) -> tup
 
 def _judged(column: Any, truth: Any, guess: Any, weight: Floats, left: Any, left_weight: Floats) -> HiddenColumn:
     weight = weight / weight.sum() if weight.any() else np.full(len(weight), 1 / len(weight))
-    error = column.kind.error(truth, guess, weight, left, left_weight)
-    return HiddenColumn(column.name, column.kind.name, len(truth), *error)
+    unit, error, plain = column.kind.error(truth, guess, weight, left, left_weight)
+    exact = column.kind.exact(truth, guess, weight)
+    return HiddenColumn(column.name, column.kind.name, len(truth), unit, error, plain, exact)

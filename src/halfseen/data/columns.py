@@ -9,6 +9,7 @@ kind                 holds                                        encoded as
 ``"binomial(10)"``   successes of 10 trials (by choice)           float64; NaN for missing
 ``"rounded(500)"``   rounded numbers, or bands (by choice)        float64; NaN for missing
 ``"censored(0.5)"``  numbers with limits (by choice)              float64; NaN for missing
+``"ordinal"``        one of ordered categories (by choice)        codes 0, 1, ...; -1 for missing
 ``"text"``           words, and how often each (by choice)        rows of `Counts`; a missing text is empty
 ==================== ============================================ ======================================
 

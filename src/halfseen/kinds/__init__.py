@@ -2,6 +2,7 @@
 
 `kind`          the protocol: what a new kind implements, and what it gets for free
 `categorical`   one of a fixed tuple of categories
+`ordinal`       ordered categories, with proportional odds
 `gaussian`      numbers, normal within a component
 `poisson`       counts
 `negbin`        counts that vary more than Poisson counts
@@ -45,6 +46,7 @@ BUILT_IN = {
     "zip": "halfseen.kinds.zip:ZipKind",
     "zinb": "halfseen.kinds.zinb:ZinbKind",
     "binomial": "halfseen.kinds.binomial:BinomialKind",
+    "ordinal": "halfseen.kinds.ordinal:OrdinalKind",
     "text": "halfseen.kinds.text:TextKind",
     "rounded": "halfseen.kinds.rounded:RoundedKind",
     "censored": "halfseen.kinds.censored:CensoredKind",

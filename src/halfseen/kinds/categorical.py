@@ -31,7 +31,14 @@ from halfseen.data.rows import Rows
 from halfseen.errors import ParameterError
 from halfseen.export.formula import Formula, Language
 from halfseen.kinds import by_numbers
-from halfseen.kinds.doubts import FEWEST, codes_note, marks_notes, suspected_codes
+from halfseen.kinds.doubts import (
+    FEWEST,
+    codes_note,
+    looks_like_a_scale,
+    marks_notes,
+    scales_note,
+    suspected_codes,
+)
 from halfseen.kinds.kind import Kind
 from halfseen.kinds.records import (
     Build,
@@ -269,6 +276,11 @@ class CategoricalKind(Tabular):
                 found = suspected_codes(values, weight)
                 if found:
                     yield codes_note(column.name, found)
+        scales = [
+            column.name for d, column in enumerate(block.columns) if _is_scale(column, cells[:, d], weight, inferred)
+        ]
+        if scales:
+            yield scales_note(scales)
         yield from marks_notes((column.name, column.categories or ()) for column in block.columns)
 
     def leaf(self, block: Block, summary: Figures, build: Build) -> Leaf:
@@ -457,6 +469,16 @@ def _numbers(given: Any) -> Floats:
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         return np.zeros((0, 0))
+
+
+def _is_scale(column: Column, codes: Any, weight: Floats, inferred: Container[str]) -> bool:
+    """Whether a column of which nothing was said may be a scale."""
+    categories = column.categories or ()
+    if column.name not in inferred or not all(type(category) is int for category in categories):
+        return False
+    seen = codes >= 0
+    counts = np.bincount(codes[seen].astype(np.intp), weights=weight[seen], minlength=len(categories))
+    return looks_like_a_scale(np.array(categories, dtype=np.float64), counts)
 
 
 def _note(column: Column, counts: Floats) -> str:

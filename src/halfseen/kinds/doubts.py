@@ -1,4 +1,4 @@
-"""What cells make one doubt: codes and texts that may mean missing, and counts taken for quantities."""
+"""What cells make one doubt: codes and texts that may mean missing, counts and scales that are not taken as such."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halfseen.data.columns import MAX_DISTINCT, is_whole
 from halfseen.leaves.leaf import Floats
@@ -21,6 +22,8 @@ ROWS = 20  # from which counts are recognised
 LARGE = 100.0  # a median from which whole numbers are as likely amounts as counts
 LARGEST = 1e4  # the largest count
 OVERDISPERSED = 1.5  # variance over mean from which counts are no Poisson counts
+LEVELS = (3, 12)  # of a scale
+SHOWN = 5  # columns named
 SKEWED = 0.5  # skewness of counts; ages and scores have less
 
 
@@ -87,6 +90,37 @@ def count_kind(values: Floats, weight: Floats) -> str | None:
         return None
     skewness = np.average((cells - mean) ** 3, weights=mass) / var**1.5
     return "negbin" if skewness >= SKEWED else None
+
+
+def looks_like_a_scale(values: Floats, counts: NDArray[Any]) -> bool:
+    """Whether distinct whole numbers, which occur so often, may be the levels of a scale.
+
+    From 3 to 12 of them, one after the other, from 0 or 1 or as far below 0 as above; and their frequencies rise to one
+    level and fall from it, which those of codes rarely do: numbers for regions or brands have no order.
+
+    Examples
+    --------
+    >>> looks_like_a_scale(np.arange(1.0, 6.0), np.array([11.0, 30.0, 42.0, 25.0, 8.0]))
+    True
+    >>> looks_like_a_scale(np.arange(1.0, 6.0), np.array([30.0, 11.0, 42.0, 8.0, 25.0]))
+    False
+    """
+    if not LEVELS[0] <= len(values) <= LEVELS[1] or (np.diff(values) != 1).any() or counts.sum() < ROWS:
+        return False
+    if values[0] not in (0, 1) and values[0] != -values[-1]:
+        return False
+    top = int(counts.argmax())
+    return bool((np.diff(counts[: top + 1]) >= 0).all() and (np.diff(counts[top:]) <= 0).all() and counts.min() > 0)
+
+
+def scales_note(names: list[str]) -> str:
+    """Return the note about columns of categories that look like scales."""
+    listed = ", ".join(map(repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
+    what = f"column {listed} holds" if len(names) == 1 else f"columns {listed} hold"
+    return (
+        f"{what} whole numbers that may be a scale; columns={{{names[0]!r}: 'ordinal'}} uses their order and needs "
+        "fewer parameters"
+    )
 
 
 def marks_notes(columns: Iterable[tuple[str, Iterable[Any]]]) -> list[str]:

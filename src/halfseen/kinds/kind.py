@@ -526,6 +526,10 @@ class Kind(ABC):
         mean = float(np.average(left, weights=left_weight))
         return "mean error", float(weight @ np.abs(guess - truth)), float(weight @ np.abs(truth - mean))
 
+    def exact(self, truth: Any, guess: Any, weight: Floats) -> float | None:
+        """Return the share of guesses that are right to the letter, where `error` says how near they are; else None."""
+        return None
+
     # ---- in other languages --------------------------------------------------------------------------------------
 
     def exported_as_text(self, column: Column) -> bool:

@@ -12,6 +12,7 @@ from halfseen.leaves.limits import FREE, Limits
 from halfseen.leaves.logit import Logit
 from halfseen.leaves.multinomial import Bernoulli, Complement, Multinomial
 from halfseen.leaves.normal import Normal, NormalParams
+from halfseen.leaves.ordinal import Ordinal
 from halfseen.leaves.poisson import Poisson
 from halfseen.leaves.product import Bundle, Product
 from halfseen.leaves.spherical import Spherical
@@ -36,6 +37,7 @@ __all__ = [
     "Multinomial",
     "Normal",
     "NormalParams",
+    "Ordinal",
     "Poisson",
     "Portions",
     "Product",

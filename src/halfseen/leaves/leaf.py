@@ -107,6 +107,7 @@ class Leaf(ABC):
     axes: tuple[int, ...] = (0,)  # which axes of the parameter arrays run over components
     stats_axis: int = 0  # which axis of the statistics runs over components
     has_latent: bool = False  # whether the E-step completes something inside: statistics then depend on the parameters
+    shares_parameters: bool = False  # whether components have some in common: then tied ones count once in the M-step
     exact: bool = True  # whether `maximise` is a maximiser: then the objective never falls
 
     @property
@@ -225,6 +226,10 @@ class Leaf(ABC):
     @abstractmethod
     def n_free(self, limits: Limits = FREE) -> int:
         """Return the number of free parameters."""
+
+    def n_tied(self, n_groups: int, limits: Limits = FREE) -> int:
+        """Return the number of free parameters where components are tied in so many groups."""
+        return self.n_free(limits) * n_groups // self.n_components
 
     @abstractmethod
     def affinity(self, params: Params, other: Params) -> Floats:

@@ -52,6 +52,11 @@ class Wrapped(Leaf):
         return self.leaf.integrates
 
     @property
+    def shares_parameters(self) -> bool:  # type: ignore[override]
+        """As inside."""
+        return self.leaf.shares_parameters
+
+    @property
     def exact(self) -> bool:  # type: ignore[override]
         """As inside."""
         return self.leaf.exact
@@ -142,6 +147,10 @@ class Wrapped(Leaf):
     def n_free(self, limits: Limits = FREE) -> int:
         """As inside, within these limits too."""
         return self.leaf.n_free(self._within(limits))
+
+    def n_tied(self, n_groups: int, limits: Limits = FREE) -> int:
+        """As inside, within these limits too."""
+        return self.leaf.n_tied(n_groups, self._within(limits))
 
     def affinity(self, params: Params, other: Params) -> Floats:
         """As inside."""
@@ -341,7 +350,13 @@ class Tied(Wrapped):
 
     def maximise(self, stats: Stats, params: Params, limits: Limits = FREE) -> Params:
         """Pool the statistics of what is tied, then maximise inside."""
-        return self.leaf.maximise(self._average(self._pooled(stats)), params, limits)
+        pooled = self._average(self._pooled(stats))
+        if self.components is not None and self.leaf.shares_parameters:  # each has its share of the sum: it counts once
+            groups = np.asarray(self.components)
+            shape = [1] * pooled.ndim
+            shape[self.stats_axis] = -1
+            pooled = pooled / (groups[:, None] == groups).sum(axis=1).reshape(shape)
+        return self.leaf.maximise(pooled, params, limits)
 
     def _pooled(self, stats: Stats) -> Stats:
         """Give every component the sum of the statistics over its group."""
@@ -424,9 +439,10 @@ class Tied(Wrapped):
 
     def n_free(self, limits: Limits = FREE) -> int:
         """Count tied parameters once."""
-        free = self.leaf.n_free(limits)
-        if self.components is not None:
-            free = free * len(set(self.components)) // self.n_components
+        if self.components is None:
+            free = self.leaf.n_free(limits)
+        else:
+            free = self.leaf.n_tied(len(set(self.components)), limits)
         rows = self.n_components if self.components is None else len(set(self.components))
         return free - rows * sum(len(group) - 1 for group in self.cells)
 

@@ -25,7 +25,7 @@ from halfseen.leaves.leaf import Floats
 from halfseen.studio.em_request import Asked, Numbers, tells_rows_apart
 from halfseen.studio.rows import RowStore
 
-ADDING_UP = ("categorical", "text")  # kinds whose parameters are probabilities that add up to 1
+ADDING_UP = ("categorical", "ordinal", "text")  # kinds whose parameters are probabilities that add up to 1
 ROUNDING = 1e-9
 TINY = 1e-300  # a probability drawn as 0 can still take what is left
 WITH_SD = ("full", "diag")  # covariances for which standard deviations can be typed

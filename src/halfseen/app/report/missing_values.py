@@ -107,7 +107,8 @@ def hidden_grid(material: Any) -> Part:
     for column in found.columns[:MOST_GRID_ROWS]:
         shown = [percent(e) if column.unit == "wrong" else number(e) for e in (column.error, column.plain)]
         gain = "no better" if column.gain <= 0.005 else f"{column.gain:.0%} smaller"
-        rows.append([column.column, column.unit, str(column.n_cells), *shown, gain])
+        unit = column.unit if column.exact is None else f"{column.unit} ({percent(column.exact)} exact)"
+        rows.append([column.column, unit, str(column.n_cells), *shown, gain])
     left_out = len(found.columns) - len(rows)
     note = f"{left_out} other columns are left out." if left_out else ""
     head = ["column", "error", "cells hidden", "the model", "mean or mode", "the model's error is"]

@@ -27,7 +27,7 @@ from halfseen.engine.loop.model import Chunk, Model
 from halfseen.engine.tables.groups import Groups
 from halfseen.kernels import active as kernels
 from halfseen.kernels import plain
-from halfseen.leaves import Categorical, Cells, Gaussian, Poisson, Product
+from halfseen.leaves import Categorical, Cells, Gaussian, Ordinal, Poisson, Product
 from halfseen.leaves.leaf import Floats, Leaf
 from halfseen.leaves.limits import Params
 from halfseen.leaves.wrappers import unwrapped
@@ -236,7 +236,7 @@ def servable(leaf: Leaf) -> bool:
     inside = unwrapped(leaf)
     if isinstance(inside, Poisson):
         return bool((inside.scale <= LARGE_COUNTS).all())
-    return type(inside) in (Categorical, Gaussian)
+    return type(inside) in (Categorical, Ordinal, Gaussian)
 
 
 def _beside(blocks: Sequence[NDArray[Any]], n_rows: int) -> NDArray[Any]:
