@@ -25,6 +25,7 @@ def test_captions_of_one_recording(talk, tmp_path):
     folder, path, truth = talk
     done = halfseen("align", path, folder / "talk.txt", "-o", tmp_path / "talk.srt")
     assert "1 recording aligned" in done.stderr
+    assert "check its transcript" not in done.stderr
     [first, *_] = hs.read_captions(tmp_path / "talk.srt")
     assert first.text.startswith("Seven yellow")
     assert abs(first.start - truth["seven"]) < 0.2
@@ -44,3 +45,10 @@ def test_a_folder(talk, tmp_path):
     halfseen("align", folder, "-o", tmp_path / "out", "--format", "json")
     words = json.loads((tmp_path / "out" / "talk.json").read_text())["words"]
     assert [word["name"] for word in words] == SENTENCE.split()
+
+
+def test_the_text_of_another_recording_is_noted(talk, tmp_path):
+    _, path, _ = talk
+    (tmp_path / "other.txt").write_text("Did you see her, asked the old man, who never slept.")
+    done = halfseen("align", path, tmp_path / "other.txt", "-o", tmp_path / "talk.srt")
+    assert "confidence below 0.5: check its transcript" in done.stderr
