@@ -1,6 +1,7 @@
 """`halfseen align talk.wav talk.txt`: a recording and its text are all that is needed."""
 
 import csv
+import html
 import io
 import json
 
@@ -52,3 +53,11 @@ def test_the_text_of_another_recording_is_noted(talk, tmp_path):
     (tmp_path / "other.txt").write_text("Did you see her, asked the old man, who never slept.")
     done = halfseen("align", path, tmp_path / "other.txt", "-o", tmp_path / "talk.srt")
     assert "confidence below 0.5: check its transcript" in done.stderr
+
+
+def test_the_report_names_a_command_that_runs_without_a_model(talk, tmp_path):
+    folder, path, _ = talk
+    halfseen("align", path, folder / "talk.txt", "-o", tmp_path / "talk.srt", "--report", tmp_path / "talk.html")
+    page = (tmp_path / "talk.html").read_text()
+    assert "halfseen align MODEL.halfseen" not in page
+    assert f"halfseen align {path} -o talk.srt" in html.unescape(page)
