@@ -83,12 +83,13 @@ function shownOf(live, state, chosen) {
   return asked || fitted || live.run;
 }
 
-export function Running({ live, state }) {
+/** The starts of a fit as they run. `numbered`: its number of components is chosen, as that of rules or words is not. */
+export function Running({ live, state, numbered = true }) {
   const [chosen, setChosen] = useState(null);
   const run = shownOf(live, state, chosen);
   const { progress, curves, seen } = run;
   const now = run === live.run && !live.ended;
-  const sized = Boolean(state.spec.classes) && typeof progress.n_components === "number"; // grammars and words have no number to choose
+  const sized = numbered && typeof progress.n_components === "number";
   const best = bestOf(curves);
   const lines = linesOf(curves, best);
   const states = new Set([...curves.values()].map((curve) => curve.state));
