@@ -382,6 +382,15 @@ def test_why_a_sentence_has_no_tree(opened):
     )
 
 
+def test_a_grammar_that_is_not_fitted_yet_and_its_fit(open_studio):
+    studio = open_studio("example:english.txt", "--model", "example:english.cfg")
+    assert studio.screen("Trees").locator(".lead").inner_text() == "There is no model yet: fit one first."
+    studio.fit()
+    assert studio.page.locator(".live h3").first.inner_text() == "The starts"  # not "1 rule"
+    studio.screen("Trees")
+    studio.page.wait_for_selector("svg.tree")
+
+
 # ---- transcripts -----------------------------------------------------------------------------------------------------
 
 

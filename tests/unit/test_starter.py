@@ -35,6 +35,10 @@ def test_its_units_are_the_phones_of_cmudict(model):
     assert model.with_dictionary({"cat": "K AE T"}).dictionary == {"cat": [["K", "AE", "T"]]}
 
 
+def test_it_has_no_words_of_its_own_that_hide_those_of_other_sources(model):
+    assert not any(word.isalpha() for word in model.dictionary)
+
+
 def test_its_file_is_small_and_holds_numbers_only():
     assert FILE.stat().st_size < 1_000_000
     assert not zipfile.is_zipfile(FILE)  # no pickles

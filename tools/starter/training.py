@@ -21,7 +21,7 @@ STATES, COMPONENTS = 3, 4
 FLOOR = 0.02  # of the variances over all frames: no speaker is as regular as a synthesiser
 MOST = 20_000  # frames of a phone: more do not change it
 PASSES = 12  # of EM after each splitting of components: more fit the synthesisers, and other voices less
-WORD = {"a": "AH"}  # a model of phones has a dictionary; that of the user replaces it
+WORD = {"[AH]": "AH"}  # a model of phones needs a dictionary; no text has this word, which would hide CMUdict's
 
 
 class Phone(NamedTuple):

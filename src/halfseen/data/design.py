@@ -327,7 +327,10 @@ def part(X: Any, names: Sequence[str], required: bool = True) -> tuple[Any, Sour
 def _absent(X: Any, names: Sequence[str], known: Sequence[str], required: bool) -> tuple[Any, None]:
     lost = [name for name in names if name not in known]
     if required or len(lost) < len(names):
-        raise DataError(f"covariates: there is no column {lost[0]!r}. Columns: {', '.join(map(str, known))}.")
+        raise DataError(
+            f"covariates: there is no column {lost[0]!r}. Columns: {', '.join(map(str, known))}. A column that is left "
+            "out by ignore= is not there; covariates need not be, they are no columns of the model anyway."
+        )
     return X, None
 
 

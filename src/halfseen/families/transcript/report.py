@@ -35,6 +35,7 @@ from halfseen.app.report.sections import reproduce
 from halfseen.app.report.words import count, cut, number, percent, plural
 from halfseen.errors import ParameterError
 from halfseen.families.transcript.alignment import Aligned, Alignment, Segment
+from halfseen.families.transcript.phones import CMU, SIL
 from halfseen.families.transcript.recordings import AudioFolder
 from halfseen.families.transcript.report_doubtful import (
     ODD,
@@ -183,17 +184,20 @@ def _figures(material: TranscriptMaterial) -> Facts:
 
 def _next_steps(model: Any, material: TranscriptMaterial) -> Steps:
     model_file, data = files_of(model, material) or ("MODEL.halfseen", "DATA")
+    command = f"halfseen align {model_file}"
     output = "times.csv"
     if material.has_sound:
         folder = material.X.folder
-        data, output = shlex.quote(str(folder)), f"{shlex.quote(folder.stem)}.srt"
+        data, output = shlex.quote(str(folder)), shlex.quote(f"{folder.stem}.srt")
+        if model_file == "MODEL.halfseen" and set(model.units_) == CMU | {SIL}:  # those of the starter model
+            command = "halfseen align"
         if folder.is_dir():
             output = "aligned/ --format srt,TextGrid"
     what = "subtitles, or the times of all words" if material.has_sound else "the times of all words"
     where = "Doubtful places" if material.has_sound else "Worth a look"
     return Steps(
         [
-            Step(f"Write {what}:", f"halfseen align {model_file} {data} -o {output}"),
+            Step(f"Write {what}:", f"{command} {data} -o {output}"),
             Step(f"Listen to the words and utterances listed under {where!r}."),
         ]
     )

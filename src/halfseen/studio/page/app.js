@@ -11,7 +11,15 @@ import { Notes } from "./shell/notes.js";
 import { Shortcuts, useShortcuts } from "./shell/shortcuts.js";
 import { Shut } from "./shell/shut.js";
 import { Problem } from "./parts/field.js";
+import { NoModel } from "./parts/model.js";
 import { views } from "./views/index.js";
+
+const OF_MODEL = ["links", "network", "timeline", "trees", "utterances"]; // screens that show nothing but a model
+
+/** What stands in the place of a view where nothing was fitted yet. */
+function Unfitted({ screen, state }) {
+  return html`<h2>${screen.title}</h2><${NoModel} state=${state} />`;
+}
 
 /** A view that fails says so in words; the rest of the page stays. */
 function Guarded({ view: View, ...props }) {
@@ -29,12 +37,15 @@ function Guarded({ view: View, ...props }) {
 function Main({ state, route, session }) {
   const screen = screenOf(state, route);
   const View = views[screen.key];
+  const unfitted = OF_MODEL.includes(screen.key) && (state.version === null || state.version === undefined);
   useEffect(() => {
     stage.title(`${screen.title}: ${state.title} · halfseen studio`);
   }, [screen.title, state.title]);
   return html`<main id="main" tabindex="-1">
     ${route.screen && route.screen !== screen.key && html`<${Problem} error=${`There is no screen ${route.screen} for this data; this is ${screen.title}.`} />`}
-    ${View
+    ${unfitted
+      ? html`<${Unfitted} screen=${screen} state=${state} />`
+      : View
       ? html`<${Guarded} key=${screen.key} view=${View} state=${state} route=${{ ...route, screen: screen.key }} go=${go} api=${api} note=${(text, kind) => session.note(text, kind)} />`
       : html`<p>This page has no view for ${screen.title}.</p>`}
   </main>`;

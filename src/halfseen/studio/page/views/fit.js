@@ -46,7 +46,7 @@ export default function Fit({ state, route, go, api }) {
     <${Problem} error=${starting.error} />
     ${live.ended === "failed" && !state.job && html`<${Problem} error=${live.error} />`}
     ${!state.job && html`<${Outcome} state=${state} />`}
-    ${shows && html`<${Running} live=${live} state=${state} />`}
+    ${shows && html`<${Running} live=${live} state=${state} numbered=${options.answer?.classes !== false} />`}
     ${!shows && state.version === null && !state.job && html`<p class="lead">Nothing is fitted yet. While a fit runs, its starts and ${state.component[1]} appear here.</p>`}
   `;
 }

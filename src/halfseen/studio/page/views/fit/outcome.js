@@ -11,6 +11,6 @@ export function Outcome({ state }) {
   return html`<div class=${version.converged === false ? "outcome unfinished" : "outcome"} role="status">
     <p class="answer"><strong>${version.title}</strong> (${version.model}): ${version.outcome || version.ended}.${took}</p>
     ${version.notes?.length > 0 && html`<ul class="list">${version.notes.map((note, at) => html`<li key=${at}>${note}</li>`)}</ul>`}
-    <p>${has("classes") && html`<a href=${href("classes")}>Look at the ${state.component[1]}</a>`} ${has("compare") && html`${has("classes") ? " · " : ""}<a href=${href("compare")}>Numbers of ${state.component[1]} that were tried</a>`}</p>
+    <p>${has("classes") && html`<a href=${href("classes")}>Look at the ${state.component[1]}</a>`} ${has("compare") && html`${has("classes") ? " · " : ""}<a href=${href("compare")}>${state.components.length ? `Numbers of ${state.component[1]} that were tried` : "Compare models"}</a>`}</p>
   </div>`;
 }

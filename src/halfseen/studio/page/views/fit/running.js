@@ -83,11 +83,13 @@ function shownOf(live, state, chosen) {
   return asked || fitted || live.run;
 }
 
-export function Running({ live, state }) {
+/** The starts of a fit as they run. `numbered`: its number of components is chosen, as that of rules or words is not. */
+export function Running({ live, state, numbered = true }) {
   const [chosen, setChosen] = useState(null);
   const run = shownOf(live, state, chosen);
   const { progress, curves, seen } = run;
   const now = run === live.run && !live.ended;
+  const sized = numbered && typeof progress.n_components === "number";
   const best = bestOf(curves);
   const lines = linesOf(curves, best);
   const states = new Set([...curves.values()].map((curve) => curve.state));
@@ -95,9 +97,9 @@ export function Running({ live, state }) {
   const left = curves.size - lines.length;
   const starts = count(progress.n_starts || curves.size, "start");
   return html`<div class="live">
-    <h3>${typeof progress.n_components === "number" ? count(progress.n_components, state.component) : "The starts"}</h3>
-    ${live.runs.length > 1 && html`<div class="tools" role="group" aria-label=${`Number of ${state.component[1]} shown`}>
-      ${live.runs.map((one) => html`<button key=${one.progress.search} type="button" class="small" aria-pressed=${one === run ? "true" : "false"} onClick=${() => setChosen(one.progress.search)}>${one.progress.n_components}</button>`)}
+    <h3>${sized ? count(progress.n_components, state.component) : "The starts"}</h3>
+    ${live.runs.length > 1 && html`<div class="tools" role="group" aria-label=${sized ? `Number of ${state.component[1]} shown` : "Fit shown"}>
+      ${live.runs.map((one, at) => html`<button key=${one.progress.search} type="button" class="small" aria-pressed=${one === run ? "true" : "false"} onClick=${() => setChosen(one.progress.search)}>${sized ? one.progress.n_components : at + 1}</button>`)}
       ${chosen !== null && !live.ended && html`<button type="button" class="quiet small" onClick=${() => setChosen(null)}>Follow the fit</button>`}
     </div>`}
     <p class="lead">${now ? sentence(progressText(progress)) : `${starts}, ${count(progress.n_passes, "iteration")}.`}</p>
