@@ -253,6 +253,15 @@ def wav(width: int = 2, channels: int = 1) -> bytes:
     return sink.getvalue()
 
 
+def compressed(form: str) -> bytes:
+    """A sound file of the library soundfile."""
+    import soundfile
+
+    sink = io.BytesIO()
+    soundfile.write(sink, 0.1 * np.random.default_rng(0).normal(size=3000), 8000, format=form)
+    return sink.getvalue()
+
+
 def float_wav() -> bytes:
     """A WAV file in 32-bit floats with a list of notes before the samples."""
     samples = np.random.default_rng(0).normal(size=3000).astype("<f4").tobytes()
@@ -405,6 +414,12 @@ def a_sound(path: Path) -> None:
     hs.mfcc(samples, rate)
 
 
+def a_compressed_sound(path: Path) -> None:
+    samples, rate = hs.read_sound(path)
+    if has_nan(samples) or not rate > 0:
+        raise Failed(f"a sound of NaN, or of rate {rate}")
+
+
 def some_transcripts(path: Path) -> None:
     from halfseen.families.transcript.cli import read_transcript_file
 
@@ -492,6 +507,9 @@ READERS = {
     "dictionary": Reader(("read_dictionary",), "a.dict", (DICTIONARY,), a_dictionary),
     "captions": Reader(("read_captions",), "a.srt", (SRT, VTT), some_captions),
     "textgrid": Reader(("read_textgrid",), "a.TextGrid", (LONG_GRID, SHORT_GRID), a_grid),
+    "flac": Reader(
+        ("read_sound",), "a.flac", (lambda: compressed("FLAC"), lambda: compressed("OGG")), a_compressed_sound, BYTES
+    ),
     "wav": Reader(("read_wav",), "a.wav", (wav, lambda: wav(3, 2), lambda: wav(1), float_wav), a_sound, BYTES),
     "sphinx_phones": Reader(
         ("read_phones",), "a.mdef", (sphinx_model.text_mdef, sphinx_model.binary_mdef), a_sphinx_phone, (*BYTES, *TEXT)

@@ -385,6 +385,8 @@ def test_files_of_earlier_versions_are_read_and_written_alike(name, path):
     assert metadata["format_version"] == "1"
     for option in again[1]["options"].keys() - record["options"].keys():  # later than the file: its default
         assert again[1]["options"].pop(option) == getattr(type(model)(), option)
+    for key in again[1].keys() - record.keys():  # likewise: what the file does not know
+        assert again[1].pop(key) == type(model)._state_module.OF_OLD[key]
     assert record == again[1]
     assert arrays.keys() == again[2].keys()
     for key, array in arrays.items():
@@ -397,7 +399,9 @@ def test_files_of_earlier_versions_are_read_and_written_alike(name, path):
 def test_what_cannot_be_saved(path):
     with pytest.raises(NotFittedError):
         hs.save(hs.LatentClass(), path)
-    with pytest.raises(ParameterError, match=r"a Pipeline has no file format\. Those with one: BayesNet, Gaussian"):
+    with pytest.raises(
+        ParameterError, match=r"a Pipeline has no file format\. Those with one: BayesNet, G2P, Gaussian"
+    ):
         hs.save(make_pipeline(hs.LatentClass()), path)
 
     class Mine(hs.LatentClass):
