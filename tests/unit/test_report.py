@@ -448,7 +448,7 @@ def test_the_report_of_a_family_is_found_by_its_manifest(monkeypatch):
 
 
 def test_a_model_without_a_report_is_refused():
-    known = r"no report for dict\. There is one for: BayesNet, GaussianClassifier"
+    known = r"no report for dict\. There is one for: BayesNet, G2P, GaussianClassifier"
     with pytest.raises(ParameterError, match=known):
         hs.report({}, [[1]])
 

@@ -71,10 +71,13 @@ class Counting(Kind):
         """Name the columns with far more zeros than their parameters give them."""
         if not self.with_zeros:
             return
-        for d, values in enumerate(self.named(fitted.block, fitted.params)):
-            zeros = Zeros.of(cells[:, d], weight, float(fitted.weights @ self.chance_of_zero(values)))
+        prepared = fitted.leaf.prepare(fitted.params)
+        for d, column in enumerate(fitted.block.columns):
+            zero = np.where(np.arange(len(fitted.block.columns)) == d, 0.0, np.nan)[None]
+            chance = np.exp(fitted.leaf.score(prepared, zero, SOFT)[0])
+            zeros = Zeros.of(cells[:, d], weight, float(fitted.weights @ chance))
             if zeros.apart > FAR and zeros.seen > MORE * zeros.expected:
-                name = fitted.block.columns[d].name
+                name = column.name
                 yield (
                     f"column {name!r} has more zeros than {self.name} counts: {zeros}; "
                     f"columns={{{name!r}: {self.with_zeros!r}}} may fit better"

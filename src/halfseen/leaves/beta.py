@@ -47,7 +47,7 @@ class Beta(PerColumn):
     --------
     >>> import numpy as np
     >>> leaf = Beta(1, np.array([0.5]), np.array([2.0]))
-    >>> leaf.score(leaf.blank(), np.array([[0.3], [np.nan]]), None)  # 0: uniform
+    >>> leaf.score(leaf.blank(), np.array([[0.3], [np.nan]]), None).round(9) + 0.0  # 0: uniform
     array([[0.],
            [0.]])
     """
