@@ -15,7 +15,7 @@ FITS = {
     "BayesNet": "hs.BayesNet('C -> x0; C -> x1', hidden={'C': range(2, 4)}, n_init=2, random_state=0).fit(codes)",
     "PCFG": "hs.PCFG('''S -> S S | 'a' ''', random_state=0).fit(['a a', 'a'])",
     "TranscriptAligner": "hs.TranscriptAligner(1).fit([X[:20], X[20:]], ['one two', 'two one'])",
-    "G2P": "hs.G2P(2).fit({'ab': 'A B', 'ba': 'B A', 'abba': 'A B A'})",
+    "G2P": "hs.G2P(2).fit({'ab': [['A', 'B']], 'ba': [['B', 'A']]})",
     "WordAligner": "hs.WordAligner('ibm1').fit([('a b', 'c d'), ('a', 'c')])",
 }
 
