@@ -6,7 +6,7 @@ M-step estimates the transform (`leaves.transforms`). The objective is the log-l
     sum over utterances of log p(y) + sum_t log |det A| + log prior(A, b),      y[t] = centre + A (x[t] - centre) + b
 
 and never falls. The prior is what `PRIOR` frames drawn from the model would add: it is largest where nothing changes,
-so that little speech moves little. Each speaker is estimated alone, whoever else is in the data. Long recordings are
+so that a short recording changes little. Each speaker is estimated alone, without the others. Long recordings are
 not summed over, but taken along their best path in a band (`bands`).
 
 - *speaker*: whose recordings have a transform in common.

@@ -80,7 +80,7 @@ class TranscriptAligner(AlignerFit):
     boundary_sd : float or "auto", default "auto"
         Standard deviation, in the unit of `step`, of a boundary of which the posterior is sure. "auto": for an
         `AudioFolder` 14.5 ms, fitted to synthetic speech, and the rounding to frames, step / sqrt(12); 0 otherwise. It
-        is in `confidence` and `start_sd` too: whoever has true boundaries can choose it so that nine in ten are within
+        is in `confidence` and `start_sd` too. Where true boundaries are known, choose it so that nine in ten are within
         2 `start_sd`.
     start : mapping, optional
         Frames that are examples of some units, to start from. For example {"sil": (n, D) array}. Silence that is known
