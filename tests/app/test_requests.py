@@ -1,12 +1,13 @@
 """Commands as functions of this process: requests from words, fits and predictions from requests."""
 
 import threading
+import time
 import warnings
 
 import pytest
 
 import halfseen as hs
-from halfseen.app import console, status_line, verbs
+from halfseen.app import console, requests, status_line, verbs
 from halfseen.app.requests import request_of
 from halfseen.app.verbs.fit import fitted
 from halfseen.errors import HalfseenError, ParameterError
@@ -149,3 +150,25 @@ def test_other_threads_print_as_ever(capfd):
         other.join()
     assert said.notes == []
     assert capfd.readouterr().err == "from elsewhere\n"
+
+
+def test_requests_of_several_threads_are_read_one_after_the_other(monkeypatch):
+    """Pages of the studio ask for one while another is read, and Typer changes the environment meanwhile."""
+    command, inside, most = requests._command("fit"), [], []
+
+    class Watched:
+        def make_context(self, *given, **how):
+            inside.append(1)
+            most.append(len(inside))
+            time.sleep(0.01)
+            context = command.make_context(*given, **how)
+            inside.pop()
+            return context
+
+    monkeypatch.setattr(requests, "_command", lambda verb: Watched())
+    threads = [threading.Thread(target=request_of, args=("fit", ["a.csv", "-k", "3"])) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1] * 4

@@ -8,6 +8,7 @@ were typed; `flags`, how each option is typed; `command`, the command as text, w
 from __future__ import annotations
 
 import shlex
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,8 @@ from halfseen.app.glob import with_pattern
 from halfseen.errors import ParameterError
 
 __all__ = ["completed", "declared", "parsed", "request_of"]
+
+_one_at_a_time = threading.Lock()  # Typer changes the environment of the process while it reads the first values
 
 
 def request_of(verb: str, words: Sequence[str]) -> dict[str, Any]:
@@ -47,7 +50,8 @@ def request_of(verb: str, words: Sequence[str]) -> dict[str, Any]:
     halfseen.errors.ParameterError: No such option: --class. (Possible options: --classes)
     """
     try:
-        context = _command(verb).make_context(verb, list(words), help_option_names=[])
+        with _one_at_a_time:
+            context = _command(verb).make_context(verb, list(words), help_option_names=[])
     except Exception as error:
         if not hasattr(error, "format_message"):  # typer does not export the class of its errors
             raise
